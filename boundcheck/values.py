@@ -1,0 +1,100 @@
+"""The kinds of number boundcheck reports, kept apart by type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+Kind = Literal["certified", "numeric", "statistical", "published"]
+Direction = Literal["lower", "upper"]
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosure:
+    """A certified real number: it lies in [lo, hi], both exact.
+
+    Parameters
+    ----------
+    lo, hi : Fraction
+        Exact endpoints, lo <= hi.
+
+    Examples
+    --------
+    >>> third = Enclosure(Fraction(33, 100), Fraction(34, 100))
+    >>> Fraction(1, 3) in third
+    True
+    """
+
+    lo: Fraction
+    hi: Fraction
+    kind: ClassVar[Kind] = "certified"
+
+    def __post_init__(self) -> None:
+        if self.lo > self.hi:
+            raise ValueError(f"an enclosure needs lo <= hi, got lo={self.lo}, hi={self.hi}")
+
+    def __contains__(self, x: Fraction | int) -> bool:
+        return self.lo <= x <= self.hi
+
+    @property
+    def width(self) -> Fraction:
+        """hi - lo, exact."""
+        return self.hi - self.lo
+
+    def scaled(self, factor: Fraction) -> Enclosure:
+        """The enclosure of factor * x, for factor >= 0."""
+        return Enclosure(self.lo * factor, self.hi * factor)
+
+
+@dataclass(frozen=True, slots=True)
+class Numeric:
+    """A float from quadrature or a solver, with the estimate of its error.
+
+    Parameters
+    ----------
+    value : float
+    error_estimate : float
+        Estimated |value - truth| >= 0; an estimate, not a proof.
+    """
+
+    value: float
+    error_estimate: float
+    kind: ClassVar[Kind] = "numeric"
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The value of a published asymptotic form at stated constants.
+
+    The published theorems leave their universal constants open, so this is
+    never a bound by itself.
+    """
+
+    value: float
+    constants: Mapping[str, float] = field(default_factory=dict)
+    kind: ClassVar[Kind] = "published"
+
+
+Value = Enclosure | Numeric | Published
+
+
+@dataclass(frozen=True, slots=True)
+class HeadCount:
+    """The answer to "how many heads?".
+
+    Parameters
+    ----------
+    heads : int or None
+        Whole heads of the layer or network; None where no count is known.
+    reason : str or None
+        Why heads is None, or what the reader must know about the count.
+    sharp : bool
+        Whether heads is the least count the bound gives. A lower bound that
+        is not sharp is still valid, only weaker than it could be.
+    """
+
+    heads: int | None
+    reason: str | None = None
+    sharp: bool = True
