@@ -15,7 +15,7 @@ HEAD_CLASSES: tuple[HeadClass, ...] = get_args(HeadClass)
 
 #: Dimensions above this are refused: energies of degree l need about l^2 bit
 #: operations and the answer would not fit a page.
-MAX_DIMENSION = 10**7
+MAX_DIMENSION = 10**6
 #: A head count given by the user may have this many digits.
 MAX_DIGITS = 100_000
 
@@ -129,7 +129,7 @@ class Problem:
         Parameters
         ----------
         d : int or str
-            From 3 to 10^7.
+            From 3 to 10^6.
         r : int or str
             From 1 to d.
         eps : Fraction, float or str, optional
