@@ -288,7 +288,7 @@ def latex_escape(text: str) -> str:
 
 
 def markdown_escape(text: str) -> str:
-    r"""Text for a paragraph or table cell in Markdown, where it prints as it stands.
+    r"""Text for inside a paragraph or table cell in Markdown, where it prints as it stands.
 
     Line breaks become spaces, since a table cell is one line.
 
@@ -297,7 +297,7 @@ def markdown_escape(text: str) -> str:
     >>> print(markdown_escape("|x| * y_1"))
     \|x\| \* y\_1
     """
-    return re.sub(r"([\\`*_{}\[\]<>&#~|!])", r"\\\1", " ".join(text.splitlines()))
+    return re.sub(r"([\\`*_\[\]<>&~|])", r"\\\1", " ".join(text.splitlines()))
 
 
 # --- rounding, in integers ------------------------------------------------
