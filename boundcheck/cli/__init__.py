@@ -1,0 +1,77 @@
+"""The command line: parse, call the library, print."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from boundcheck.cli import bounds, constants, plot, table
+from boundcheck.errors import InputError, UndecidedError
+
+DONE, FAILED, BAD_INPUT, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
+
+app = typer.Typer(
+    help="How many attention heads of rank r does it take? Certified bounds, checked numerically.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+app.command("plot")(plot.plot)
+app.command("bounds")(bounds.bounds)
+app.command("table")(table.table)
+app.command("constants")(constants.constants)
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(False, "--version", is_eager=True, help="Print the version."),
+) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(installed("boundcheck"))
+        raise typer.Exit
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    0 done, 1 a check failed, 2 bad input, 3 undecided, 130 interrupted.
+    """
+    try:
+        # An explicit typer.Exit comes back as its code, a finished command as None.
+        code = app(args=arguments, standalone_mode=False, prog_name="boundcheck")
+        sys.stdout.flush()
+        return code if isinstance(code, int) else DONE
+    except typer.TyperException as error:
+        # No arguments at all: the help has been printed.
+        message = " ".join(error.format_message().split())
+        if "unexpected extra argument" in message:
+            message += "; a list is written with commas and no spaces, as in 16,32,64"
+        _complain(message or "no command given; see boundcheck --help")
+        return BAD_INPUT
+    except InputError as error:
+        _complain(str(error))
+        return BAD_INPUT
+    except UndecidedError as error:
+        _complain(f"undecided: {error}")
+        return UNDECIDED
+    except (KeyboardInterrupt, typer.Abort):
+        _complain("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has closed its end, as `| head` does; stdout must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+
+
+def _complain(message: str) -> None:
+    print(f"boundcheck: {message}", file=sys.stderr)
+
+
+def main() -> None:
+    """Entry point of the ``boundcheck`` program."""
+    sys.exit(run())

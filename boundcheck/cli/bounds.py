@@ -1,0 +1,78 @@
+"""``boundcheck bounds``: every bound that applies to one question."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, cast
+
+import typer
+
+from boundcheck.cli import options
+from boundcheck.cli.output import emit, json_text
+from boundcheck.errors import InputError
+
+
+def bounds(
+    d: options.Dimension,
+    r: options.Rank,
+    eps: options.Eps = None,
+    heads: options.Heads = None,
+    head_class: options.Classes = None,
+    skip: options.Skip = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Add what each degree contributes to the lower bound.")
+    ] = False,
+    form: Annotated[
+        str, typer.Option("--format", help="text, markdown, latex, csv, html or json.")
+    ] = "text",
+    as_json: options.Json = False,
+    output: options.Output = None,
+) -> None:
+    """Every bound on the heads needed for an error, or on the error of some heads."""
+    from boundcheck.bounds.lower import explanation
+    from boundcheck.comparison import compare
+    from boundcheck.problem import Problem, whole_number
+    from boundcheck.reports import (
+        bounds_sheet,
+        explanation_json,
+        explanation_sheet,
+        problem_json,
+        row_json,
+    )
+    from boundcheck.sheets import SheetFormat, format_named
+
+    form = "json" if as_json else format_named(form, also=("json",))
+    problem = Problem.of(d, r, eps, skip=skip)
+    classes = options.head_classes(head_class)
+    if (eps is None) == (heads is None):
+        given = "both" if eps is not None else "neither"
+        raise InputError("eps, heads", given, "one of --eps (how many heads?) and --heads (what error?)")
+    count = None
+    if heads is not None:
+        count = whole_number(heads, "heads", "a whole number, 0 or more", 0)
+    rows = compare(problem, head_classes=classes, heads=count)
+
+    parts = None
+    if explain:
+        shown = "standard" if "standard" in classes else classes[0]
+        lower = next(row for row in rows if row.kind == "certified" and row.head_class == shown)
+        # For a question with eps: the largest count that is excluded.
+        at = max(1, (lower.count.heads or 1) - (count is None))
+        parts = explanation(problem.of_class(shown), at)
+        problem = problem.of_class(shown)
+
+    if form == "json":
+        found: dict[str, Any] = {
+            "problem": problem_json(problem),
+            "bounds": [row_json(row) for row in rows],
+        }
+        if parts is not None:
+            found["explanation"] = explanation_json(parts)
+        emit(json_text(found), output)
+        return
+    kind = cast(SheetFormat, form)
+    text = bounds_sheet(problem, rows, kind).render(kind)
+    if parts is not None:
+        text += "\n" + explanation_sheet(problem, parts, kind).render(kind)
+    emit(text, output)
+
+

@@ -1,0 +1,53 @@
+"""``boundcheck table``: head counts over a grid, as a paper's table."""
+
+from __future__ import annotations
+
+from typing import Annotated, cast
+
+import typer
+
+from boundcheck.cli import options
+from boundcheck.cli.output import emit, json_text
+
+
+def table(
+    d: Annotated[str, typer.Option("--d", help="Dimensions, as 16,32,64.")],
+    r: Annotated[str, typer.Option("--r", help="Ranks, as 1,2,4.")],
+    eps: Annotated[str, typer.Option("--eps", help="Squared errors, as 0.2,0.1,1/20.")],
+    bound: Annotated[
+        str | None,
+        typer.Option("--bound", help="Ids of the bounds shown, as T1,U3; T1 (T1s with --skip)."),
+    ] = None,
+    head_class: options.OneClass = "standard",
+    skip: options.Skip = False,
+    form: Annotated[
+        str, typer.Option("--format", help="text, latex, markdown, csv, json or html.")
+    ] = "text",
+    as_json: options.Json = False,
+    output: options.Output = None,
+) -> None:
+    """Heads over a grid: rows (d, r), a column for each eps."""
+    from boundcheck.bounds.registry import bound_named
+    from boundcheck.problem import Problem
+    from boundcheck.reports import table_cells, table_sheet
+    from boundcheck.sheets import SheetFormat, format_named
+
+    form = "json" if as_json else format_named(form, also=("json",))
+    ids = options.listed(bound, "bound") if bound is not None else ["T1s" if skip else "T1"]
+    chosen = [bound_named(bound_id) for bound_id in ids]
+    problems = [
+        Problem.of(one_d, one_r, one_eps, head_class=head_class, skip=skip)
+        for one_d in options.listed(d, "d")
+        for one_r in options.listed(r, "r")
+        for one_eps in options.listed(eps, "eps")
+    ]
+    from boundcheck.cli.progress import tracked
+
+    cells = [
+        cell for problem in tracked(problems, "table") for cell in table_cells([problem], chosen)
+    ]
+    if form == "json":
+        emit(json_text({"rows": [cell.as_json() for cell in cells]}), output)
+        return
+    kind = cast(SheetFormat, form)
+    emit(table_sheet(cells, kind).render(kind), output)
