@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from boundcheck.bounds.base import Bound
 from boundcheck.bounds.lower import Explanation
@@ -22,6 +23,9 @@ from boundcheck.formatting import (
 from boundcheck.problem import Problem
 from boundcheck.sheets import NUMBER_STYLE, Cell, Sheet, SheetFormat
 from boundcheck.values import Direction, Enclosure, HeadCount, Numeric, Value
+
+if TYPE_CHECKING:
+    from boundcheck.bounds.supported_constants import SupportedConstant
 
 #: In a table, head counts with more digits are shortened.
 TABLE_DIGITS = 9
@@ -303,4 +307,59 @@ def _table_notes(cells: Sequence[TableCell]) -> tuple[str, ...]:
     return tuple(
         f"{reason} [{'; '.join(places[:3])}{', ...' if len(places) > 3 else ''}]"
         for reason, places in found.items()
+    )
+
+
+def constant_json(found: SupportedConstant) -> dict[str, Any]:
+    """One constant, as `constants --json` shows it."""
+    shown: dict[str, Any] = {
+        "id": found.id,
+        "form": found.form,
+        "symbol": found.symbol,
+        "head_class": found.head_class,
+        "constant": found.constant,
+    }
+    if found.limiting is not None:
+        cell = found.limiting
+        shown["limiting"] = {"d": cell.d, "r": cell.r, "eps": cell.eps_text}
+        shown["heads"] = None if found.heads is None else json_int(found.heads)
+    if found.reason is not None:
+        shown["reason"] = found.reason
+    return shown
+
+
+def constants_sheet(constants: Sequence[SupportedConstant], form: SheetFormat) -> Sheet:
+    """One line for each constant that T1 supports."""
+    style = NUMBER_STYLE[form]
+    lines = []
+    for found in constants:
+        cell, value = found.limiting, found.constant
+        if value is None:
+            text = "" if style is None else "no limit"
+        elif style is None:
+            text = repr(value)
+        else:
+            text = significant_text(Fraction(value), 4, "down", style)
+        where = "" if cell is None else f"d={cell.d} r={cell.r} eps={cell.eps_text}"
+        lines.append(
+            (
+                Cell(found.id),
+                Cell(found.form),
+                Cell(found.symbol),
+                Cell(found.head_class),
+                Cell(text, ready=value is not None, right=True),
+                Cell(where),
+            )
+        )
+    header = ("id", "form", "constant", "head_class" if style is None else "class", "value")
+    grid = constants[0].grid
+    dimensions, ranks = (",".join(map(str, values)) for values in (grid.ds, grid.rs))
+    caption = (
+        f"Largest constants at which the published forms stay below T1 on the grid "
+        f"d={dimensions} r={ranks} eps={','.join(grid.epss)}; T1 proves the form there, "
+        "and elsewhere this says nothing."
+    )
+    notes = tuple(dict.fromkeys(f"{c.id}: {c.reason}" for c in constants if c.reason))
+    return Sheet(
+        tuple(Cell(label) for label in (*header, "limited by")), tuple(lines), caption, notes
     )

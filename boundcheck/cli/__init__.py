@@ -18,6 +18,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
+    pretty_exceptions_enable=False,
 )
 app.command("plot")(plot.plot)
 app.command("bounds")(bounds.bounds)
@@ -66,6 +67,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # The reader has closed its end, as `| head` does; stdout must not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    except OSError as error:
+        # Such as a full disk in the middle of a write.
+        _complain(f"output: {error}")
+        return BAD_INPUT
 
 
 def _complain(message: str) -> None:
