@@ -120,7 +120,7 @@ def _least_random_heads(d: int, r: int, eps: Fraction) -> int | None:
 def _ranks(r: int) -> list[int]:
     """Ranks r' <= r to choose from, r first.
 
-    b and b^2/m rise with r for every r < d <= 200, so r' = r is best there; a
+    b and b^2/m rise with r for d = 3, 4, 5, 8, 16, 64 and 200, so r' = r is best there; a
     coarse set guards the other dimensions. Any r' <= r gives a valid bound.
     """
     return [r, *(2**j for j in range((r - 1).bit_length()))]

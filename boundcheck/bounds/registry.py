@@ -25,6 +25,7 @@ _MODULES = {
     "U3": "random_heads",
     "U3r": "haar_heads",
     "U4": "majority_vote",
+    "U4b": "majority_vote",
     "U4s": "majority_vote",
 }
 
