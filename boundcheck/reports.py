@@ -26,6 +26,7 @@ from boundcheck.values import Direction, Enclosure, HeadCount, Numeric, Value
 
 if TYPE_CHECKING:
     from boundcheck.bounds.supported_constants import SupportedConstant
+    from boundcheck.curves import HeadCurves
 
 #: In a table, head counts with more digits are shortened.
 TABLE_DIGITS = 9
@@ -363,3 +364,22 @@ def constants_sheet(constants: Sequence[SupportedConstant], form: SheetFormat) -
     return Sheet(
         tuple(Cell(label) for label in (*header, "limited by")), tuple(lines), caption, notes
     )
+
+
+def curves_json(curves: HeadCurves, path: str) -> dict[str, Any]:
+    """The figure's data, as `plot --json` shows it; places are exact decimals or fractions."""
+    return {
+        "file": path,
+        "problem": problem_json(curves.problem),
+        "against": curves.against,
+        "curves": [
+            {
+                "role": curve.role,
+                "ids": list(curve.ids),
+                "head_class": curve.head_class,
+                curves.against: [str(place) for place in curve.places],
+                "heads": [None if n is None else json_int(n) for n in curve.heads],
+            }
+            for curve in curves.curves
+        ],
+    }

@@ -7,6 +7,7 @@ import io
 import json
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -81,8 +82,10 @@ def test_error_of_given_heads(capsys: pytest.CaptureFixture[str]) -> None:
     for head_class, error in (("scalar", 0.416364), ("standard", 0.332401),
                               ("generalized", 0.297449)):  # fmt: skip
         assert found[head_class]["error"] == pytest.approx(error, abs=6e-7)
-        low, high = map(float, found[head_class]["error_enclosure"])
-        assert low <= found[head_class]["error"] <= high
+        low, high = map(Fraction, found[head_class]["error_enclosure"])
+        # The float is the lower end, rounded down once more.
+        assert 0 <= low - Fraction(found[head_class]["error"]) < Fraction(1, 2**53)
+        assert low <= high
 
 
 def test_explanation_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
@@ -168,7 +171,8 @@ def test_bad_values_are_refused_in_one_line(
     part: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    line = refusal(capsys, command, *options)
+    sweep = ["--against=d"] if command == "plot" else []
+    line = refusal(capsys, command, *options, *sweep)
     assert line.startswith(f"boundcheck: {parameter}: got ")
     assert part in line
     assert "allowed: " in line
@@ -194,6 +198,10 @@ def test_bad_values_are_refused_in_one_line(
         (["plot", "--d=64", "--r=4", "-o", "figure.docx"], "output: got 'figure.docx'"),
         (["plot", "--d=64", "--r=4", "-o", "no/such/figure.png"], "output: got"),
         (["plot", "--d=64", "--r=4", "--against=heads"], "against: got 'heads'"),
+        (["plot", "--d=64", "--r=4", "--eps=0.1"], "eps: got '0.1'"),
+        (["plot", "--d=64", "--r=4", "--eps=0.4,0.1"], "eps"),
+        (["plot", "--d=64", "--r=4", "--width=wide"], "width: got 'wide'"),
+        (["plot", "--d=64", "--r=4", "--width=1e9"], "width: got '1e9'"),
         (["draw"], "draw"),
     ],
 )
@@ -222,6 +230,31 @@ def test_counts_of_thousands_of_digits(capsys: pytest.CaptureFixture[str]) -> No
     text = answer(capsys, "table", *question)
     assert "10^" in text
     assert sys.get_int_max_str_digits() == limit
+
+
+@pytest.mark.parametrize("suffix", ["png", "pdf", "svg"])
+def test_plot_says_where_the_figure_is(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, suffix: str
+) -> None:
+    target = tmp_path / f"heads.{suffix}"
+    out = answer(capsys, "plot", "--d=16", "--r=2", "-o", str(target))
+    assert out == f"wrote {target}\n"
+    assert [path.name for path in tmp_path.iterdir()] == [target.name]
+
+
+def test_plot_json_holds_the_drawn_counts(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    target = str(tmp_path / "heads.png")
+    out = json.loads(
+        answer(capsys, "plot", "--d=16", "--r=4", "--against=r", "--json", "-o", target)
+    )
+    excluded = {c["head_class"]: c for c in out["curves"] if c["role"] == "excluded"}
+    table = json.loads(answer(capsys, "table", "--d=16", "--r=4", "--eps=0.1", "--json"))
+    least = table["rows"][0]["heads"]
+    standard = excluded["standard"]
+    # The curve is the largest excluded count.
+    assert standard["heads"][standard["r"].index("4")] == least - 1
 
 
 def test_start_up_imports_nothing_heavy() -> None:
