@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import typer
 
-from boundcheck.cli import backend, bounds, constants, plot, table
+from boundcheck.cli import backend, bounds, constants, plot, table, verify
 from boundcheck.errors import InputError, UndecidedError
 
 DONE, FAILED, BAD_INPUT, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -25,6 +25,7 @@ app.command("bounds")(bounds.bounds)
 app.command("table")(table.table)
 app.command("constants")(constants.constants)
 app.command("backend")(backend.backend)
+app.command("verify")(verify.verify)
 
 
 @app.callback()
