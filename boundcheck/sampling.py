@@ -16,13 +16,20 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
 from types import ModuleType
-from typing import Any, Literal, Protocol, get_args
+from typing import Literal, get_args
 
 import array_api_compat.numpy
 import numpy as np
 
-from boundcheck.backend import Array, array_namespace, is_cupy
+from boundcheck.backend import Array, is_cupy
 from boundcheck.errors import InputError
+from boundcheck.frames import (
+    NormalSource,
+    check_orthonormal,
+    haar_frames,
+    sphere_points,
+    unit_rows,
+)
 from boundcheck.problem import MAX_DIMENSION, whole_number
 
 Law = Literal["orthonormal", "iid"]
@@ -35,8 +42,6 @@ BLOCK = 1024
 _BLOCK_NUMBERS = 2**24
 #: Threads of one device generator; part of what its stream is.
 _DEVICE_THREADS = 2**16
-#: From this many rows on LAPACK's QR is faster, measured at d = 64 (N = 2: 3 times slower).
-_QR_ROWS = 8
 
 _NUMPY: ModuleType = array_api_compat.numpy
 
@@ -50,12 +55,7 @@ class Purpose(IntEnum):
     POINTS = 0
     QUERIES = 1
     SUBSPACES = 2
-
-
-class NormalSource(Protocol):
-    """A generator of NumPy or of CuPy."""
-
-    def standard_normal(self, size: Any) -> Array: ...
+    HEADS = 3
 
 
 def valid_seed(seed: object) -> int:
@@ -101,77 +101,6 @@ def block_size(numbers: int) -> int:
     (1024, 64)
     """
     return max(1, min(BLOCK, _BLOCK_NUMBERS // numbers))
-
-
-def unit_rows(A: Array) -> Array:
-    """The rows of A (..., d), each divided by its length."""
-    xp = array_namespace(A)
-    return A / xp.sqrt(xp.vecdot(A, A))[..., None]
-
-
-def orthonormal_rows(A: Array) -> Array:
-    """The Gram-Schmidt orthonormalisation of the rows of A (batch, N, d), N <= d.
-
-    It is the orthonormal factor whose triangular factor has a positive
-    diagonal. That makes it commute with rotations of R^d, so standard normal
-    entries give Haar distributed frames; the factor QR routines return has
-    its signs set by the reflections they use, and gives something else.
-
-    Examples
-    --------
-    >>> orthonormal_rows(np.asarray([[[3.0, 4.0], [0.0, 1.0]]]))
-    array([[[ 0.6,  0.8],
-            [-0.8,  0.6]]])
-    """
-    xp = array_namespace(A)
-    if A.shape[1] >= _QR_ROWS:
-        Q, R = xp.linalg.qr(xp.matrix_transpose(A))
-        signs = 1 - 2 * xp.astype(xp.linalg.diagonal(R) < 0, A.dtype)
-        return xp.matrix_transpose(Q) * signs[:, :, None]
-    rows: list[Array] = []
-    for k in range(A.shape[1]):
-        row = A[:, k, :]
-        # Once leaves errors as large as the rows were dependent; twice is enough.
-        for _ in range(2):
-            for earlier in rows:
-                row = row - xp.vecdot(row, earlier)[:, None] * earlier
-        rows.append(unit_rows(row))
-    return xp.stack(rows, axis=1)
-
-
-def haar_frames(
-    rng: NormalSource, count: int, points: int, d: int, xp: ModuleType = _NUMPY
-) -> Array:
-    """Haar distributed orthonormal frames (count, points, d), float64.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator or cupy.random.Generator
-    count, points, d : int
-        points at most d.
-    xp : module
-        The library of the result.
-
-    Raises
-    ------
-    InputError
-        If points exceeds d.
-
-    Examples
-    --------
-    >>> X = haar_frames(np.random.default_rng(0), 5, 3, 8)
-    >>> bool(np.allclose(X @ X.transpose(0, 2, 1), np.eye(3)))
-    True
-    """
-    _check_orthonormal(points, d)
-    return orthonormal_rows(xp.asarray(rng.standard_normal((count, points, d))))
-
-
-def sphere_points(
-    rng: NormalSource, count: int, points: int, d: int, xp: ModuleType = _NUMPY
-) -> Array:
-    """Independent uniform points of S^{d-1}, (count, points, d), float64."""
-    return unit_rows(xp.asarray(rng.standard_normal((count, points, d))))
 
 
 def haar_subspaces(
@@ -265,7 +194,7 @@ class SampleStream:
             if value not in get_args(choices):
                 raise InputError(name, value, " or ".join(get_args(choices)))
         if self.law == "orthonormal":
-            _check_orthonormal(self.points, self.d)
+            check_orthonormal(self.points, self.d)
 
     @property
     def block_size(self) -> int:
@@ -335,8 +264,3 @@ def _joined(
     if len(pieces) == 1:
         return pieces[0]
     return xp.concat([X for X, _ in pieces], axis=0), xp.concat([y for _, y in pieces], axis=0)
-
-
-def _check_orthonormal(points: int, d: int) -> None:
-    if points > d:
-        raise InputError("points", points, f"at most d = {d} for orthonormal points")

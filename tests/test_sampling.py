@@ -21,17 +21,9 @@ from numpy.typing import NDArray
 from boundcheck import sampling
 from boundcheck.backend import on_host
 from boundcheck.errors import InputError
+from boundcheck.frames import haar_frames, orthonormal_rows, sphere_points
 from boundcheck.harmonics import density_constant
-from boundcheck.sampling import (
-    Law,
-    QueryLaw,
-    SampleStream,
-    block_size,
-    haar_frames,
-    haar_subspaces,
-    orthonormal_rows,
-    sphere_points,
-)
+from boundcheck.sampling import Law, QueryLaw, SampleStream, block_size, haar_subspaces
 
 Floats = NDArray[np.float64]
 SIGMAS = 6.0
@@ -214,7 +206,7 @@ def test_workers_change_nothing(workers: int) -> None:
     X, y = stream.take(0, 5000)
     ranges = [(first, min(first + 700, 5000)) for first in range(0, 5000, 700)]
     shuffled = random.Random(0).sample(ranges, len(ranges))
-    # A stream travels to other processes as what it is: seven numbers and names.
+    # A stream travels to other processes as what it is: six numbers and names.
     copy = pickle.loads(pickle.dumps(stream))
     with ThreadPoolExecutor(workers) as pool:
         parts = dict(zip(shuffled, pool.map(lambda ends: copy.take(*ends), shuffled), strict=True))
