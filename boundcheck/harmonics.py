@@ -91,12 +91,20 @@ def density_constant(D: int) -> PiFraction:
     1/2 | 2 * pi^-1
     """
     if D % 2:
-        # Gamma(n + 1/2) / (sqrt(pi) Gamma(n)) = 2n C(2n, n) / 4^n ... with D = 2n + 1.
+        # Gamma(n + 1/2) / (sqrt(pi) Gamma(n)) with D = 2n + 1.
         n = (D - 1) // 2
         return PiFraction(Fraction(n * comb(2 * n, n), 4**n))
     # Gamma(n) / (sqrt(pi) Gamma(n - 1/2)) with D = 2n; for D = 2 it is 1/pi.
     n = D // 2
     return PiFraction(Fraction(4 ** (n - 1), comb(2 * (n - 1), n - 1)), -1)
+
+
+def density_constant_ball(D: int) -> arb:
+    """c_D as a ball at flint's working precision; the exact c_D has D bits and more."""
+    from flint import arb
+
+    half = arb(D) / 2
+    return half.gamma() / ((half - arb(0.5)).gamma() * arb.pi().sqrt())
 
 
 def sign_coefficient(D: int, degree: int) -> PiFraction:
@@ -118,7 +126,7 @@ def sign_coefficient(D: int, degree: int) -> PiFraction:
         return PiFraction(Fraction(0))
     value = density_constant(D) * Fraction(2, D - 1)
     numerator = denominator = 1
-    for l in range(1, degree, 2):  # noqa: E741
+    for l in range(1, degree, 2):
         numerator *= -l
         denominator *= l + D
     return value * Fraction(numerator, denominator)
@@ -144,14 +152,14 @@ def energy_ratio(D: int, degree: int) -> tuple[int, int]:
     >>> Fraction(*energy_ratio(3, 1)) * Fraction(3, 4)
     Fraction(7, 64)
     """
-    l = degree  # noqa: E741
+    l = degree
     above, below = dimension_ratio(D, l)
     return above * l * l, below * (l + D) ** 2
 
 
 def dimension_ratio(D: int, degree: int) -> tuple[int, int]:
     """N(D, l+2) / N(D, l) as numerator and denominator, for l >= 1 (H1)."""
-    l = degree  # noqa: E741
+    l = degree
     return (
         (2 * l + D + 2) * (l + D - 1) * (l + D - 2),
         (2 * l + D - 2) * (l + 1) * (l + 2),
@@ -187,10 +195,7 @@ class EnergySeries:
         self.D = D
         self.bits = bits
         with working_precision(bits):
-            # 2 c_D / (D-1) by Gamma in balls: exact c_D has D bits and more.
-            first = arb(D) / 2
-            first = first.gamma() / ((first - arb(0.5)).gamma() * arb.pi().sqrt())
-            first = 2 * first / (D - 1)
+            first = 2 * density_constant_ball(D) / (D - 1)
             self.energies: list[arb] = [first * first * D]
             self.tails: list[arb] = [arb(1), 1 - self.energies[0]]
 
@@ -201,13 +206,15 @@ class EnergySeries:
         if len(self.energies) >= count:
             return
         with working_precision(self.bits):
+            # An interrupt may have come between the two appends below.
+            del self.tails[len(self.energies) + 1 :]
             term, tail = self.energies[-1], self.tails[-1]
             for i in range(len(self.energies), count):
                 above, below = energy_ratio(self.D, 2 * i - 1)
                 term = term * above / below
                 tail = tail - term
-                self.energies.append(term)
                 self.tails.append(tail)
+                self.energies.append(term)
 
 
 @lru_cache(maxsize=64)
