@@ -2,7 +2,7 @@
 
 flint keeps its precision in one process-wide context. Everything here sets it
 for the length of a ``with`` block and puts the caller's value back, also after
-an exception. Results leave this layer as exact Fractions.
+an exception; threads take turns. Results leave this layer as exact Fractions.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from threading import RLock
 
 import flint
 from flint import arb
 
 from boundcheck.values import Enclosure
+
+_turn = RLock()
 
 
 @contextmanager
@@ -30,12 +33,13 @@ def working_precision(bits: int) -> Iterator[None]:
     >>> flint.ctx.prec == before
     True
     """
-    before = flint.ctx.prec
-    flint.ctx.prec = bits
-    try:
-        yield
-    finally:
-        flint.ctx.prec = before
+    with _turn:
+        before = flint.ctx.prec
+        flint.ctx.prec = bits
+        try:
+            yield
+        finally:
+            flint.ctx.prec = before
 
 
 def _exact_fraction(x: arb) -> Fraction:
@@ -44,7 +48,7 @@ def _exact_fraction(x: arb) -> Fraction:
 
 
 def enclosure(x: arb) -> Enclosure:
-    """The ball x as an Enclosure with exact endpoints.
+    """The ball x as an Enclosure with exact endpoints, at any working precision.
 
     Raises
     ------
@@ -53,7 +57,8 @@ def enclosure(x: arb) -> Enclosure:
     """
     if not x.is_finite():
         raise ArithmeticError(f"a ball without finite bounds: {x}")
-    return Enclosure(_exact_fraction(x.lower()), _exact_fraction(x.upper()))
+    mid, rad = _exact_fraction(x.mid()), _exact_fraction(x.rad())
+    return Enclosure(mid - rad, mid + rad)
 
 
 def ball(x: Fraction | int) -> arb:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
+
 
 class InputError(ValueError):
     """A parameter lies outside what is allowed.
@@ -19,11 +22,20 @@ class InputError(ValueError):
         self.parameter = parameter
         self.value = value
         self.allowed = allowed
-        text = str(value)
+        text = _text(value)
         if len(text) > 60:
             text = f"{text[:40]}... ({len(text)} characters)"
-        super().__init__(f"{parameter}: got {text!r}, allowed: {allowed}" if isinstance(value, str)
-                         else f"{parameter}: got {text}, allowed: {allowed}")
+        shown = repr(text) if isinstance(value, str) else " ".join(text.split())
+        super().__init__(f"{parameter}: got {shown}, allowed: {allowed}")
+
+
+def _text(value: object) -> str:
+    # Decimal prints integers of any size, where str has a process-wide limit.
+    if isinstance(value, Fraction) and value.denominator != 1:
+        return f"{Decimal(value.numerator)}/{Decimal(value.denominator)}"
+    if isinstance(value, (int, Fraction)) and not isinstance(value, bool):
+        return str(Decimal(int(value)))
+    return str(value)
 
 
 class UndecidedError(ArithmeticError):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal, get_args
+from operator import index
+from typing import Literal, SupportsIndex, get_args
 
 from boundcheck.errors import InputError
 
@@ -19,9 +21,9 @@ MAX_DIMENSION = 10**6
 #: A head count given by the user may have this many digits.
 MAX_DIGITS = 100_000
 
-_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,6})?")
-_FRACTION = re.compile(r"[+-]?\d+/\d+")
-_WHOLE = re.compile(r"[+-]?\d+")
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,6})?", re.ASCII)
+_FRACTION = re.compile(r"[+-]?\d+/\d+", re.ASCII)
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 
 
 def exact_fraction(text: str, parameter: str, allowed: str) -> Fraction:
@@ -64,17 +66,16 @@ def whole_number(
 
     Accepts int (not bool), numpy integers and strings of digits.
     """
-    number: int
+    number: int | None = None
     if isinstance(value, str):
         text = value.strip()
-        if not _WHOLE.fullmatch(text) or len(text) > MAX_DIGITS:
-            raise InputError(parameter, value, allowed)
-        number = int(Decimal(text))
-    elif isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise InputError(parameter, value, allowed)
-    else:
-        number = value.__index__()
-    if number < least or (most is not None and number > most):
+        if _WHOLE.fullmatch(text) and len(text) <= MAX_DIGITS:
+            number = int(Decimal(text))
+    elif isinstance(value, SupportsIndex) and not isinstance(value, bool):
+        # Arrays have an index too, but only those of one whole number give it.
+        with suppress(TypeError):
+            number = index(value)
+    if number is None or number < least or (most is not None and number > most):
         raise InputError(parameter, value, allowed)
     return number
 
@@ -150,9 +151,7 @@ class Problem:
         """
         d = whole_number(d, "d", f"a whole number from 3 to {MAX_DIMENSION}", 3, MAX_DIMENSION)
         r = whole_number(r, "r", f"a whole number from 1 to d = {d}", 1, d)
-        return cls(
-            d, r, *_eps(eps), head_class=head_class_named(head_class), skip=skip
-        )
+        return cls(d, r, *_eps(eps), head_class=head_class_named(head_class), skip=skip)
 
     def of_class(self, head_class: HeadClass) -> Problem:
         """The same question for another head class."""
@@ -190,10 +189,10 @@ def _eps(given: Fraction | float | str | None) -> tuple[Fraction | None, str]:
     if given is None:
         return None, ""
     allowed = "a decimal or fraction between 0 and 1/2, such as 0.1 or 1/10"
-    text = given.strip() if isinstance(given, str) else str(given)
     if isinstance(given, Fraction):
-        eps = given
+        eps, text = given, f"{Decimal(given.numerator)}/{Decimal(given.denominator)}"
     else:
+        text = str(given).strip()
         eps = exact_fraction(text, "eps", allowed)
     if eps <= 0:
         raise InputError("eps", text, allowed)

@@ -84,6 +84,7 @@ def telescoped_sum(above: arb_poly, below: arb_poly, start: arb, first: arb, ord
     True
     """
     bits = ctx.prec
+    nothing = arb(0, "inf")
     with working_precision(bits + 64 + 2 * order):
         coefficients = _telescoper(above, below, order)
         alpha = arb_poly(coefficients[::-1])
@@ -96,10 +97,10 @@ def telescoped_sum(above: arb_poly, below: arb_poly, start: arb, first: arb, ord
         delta = arb(0)
         for i in range(bottom.degree() + 1):
             if not bottom[i] > 0:
-                return arb.pos_inf() * 0
+                return nothing
             delta = delta.max(abs(top[i]) / bottom[i])
         delta = delta.upper()
         if not delta < 1:
-            return arb.pos_inf() * 0
+            return nothing
         value = first * here[0] / n_power[0]
         return (value / (1 + delta)).union(value / (1 - delta))

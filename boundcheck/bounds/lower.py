@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib.util import find_spec
+from functools import lru_cache
+from importlib import import_module
 from types import ModuleType
 from typing import ClassVar
 
 from boundcheck.capacity import Capacity, capacities
 from boundcheck.harmonics import harmonic_dimension
-from boundcheck.problem import Problem
+from boundcheck.problem import Problem, whole_number
 from boundcheck.values import Direction, Enclosure, HeadCount, Kind
 
 
+@lru_cache(maxsize=1)
 def _engine() -> ModuleType:
-    # Exact rationals serve where python-flint is not installed.
-    if find_spec("flint") is None:
-        from boundcheck.bounds import lower_rational as engine
-    else:
-        from boundcheck.bounds import lower_balls as engine
-    return engine
+    # Exact rationals serve where python-flint is missing or broken.
+    try:
+        return import_module("boundcheck.bounds.lower_balls")
+    except ImportError:
+        return import_module("boundcheck.bounds.lower_rational")
+
+
+def _whole_heads(heads: int, least: int) -> int:
+    return whole_number(heads, "heads", f"a whole number, {least} or more", least)
 
 
 class T1:
@@ -48,12 +53,18 @@ class T1:
     def error(self, problem: Problem, heads: int) -> Enclosure:
         """The squared error that no layer of ``heads`` heads of the class goes below.
 
+        Raises
+        ------
+        InputError
+            If heads is negative or not whole.
+
         Examples
         --------
         >>> found = T1().error(Problem.of(16, 4, head_class="scalar"), 1)
         >>> round(float(found.lo), 6)
         0.416364
         """
+        heads = _whole_heads(heads, 0)
         if heads == 0:
             return _error_without_heads(problem)
         errors = [
@@ -63,12 +74,22 @@ class T1:
         return Enclosure(max(e.lo for e in errors), max(e.hi for e in errors))
 
     def heads(self, problem: Problem) -> HeadCount:
-        """The least number of heads that the bound does not exclude at problem.eps."""
+        """The least number of heads that the bound does not exclude at problem.eps.
+
+        Raises
+        ------
+        InputError
+            If the problem has no eps.
+        """
         counts: list[HeadCount] = [
             _engine().least_heads(c, problem.target_eps, problem.skip)
             for c in capacities(problem.d, problem.r, problem.head_class)
         ]
         best = max(counts, key=lambda count: count.heads or 0)
+        for count in counts:
+            # Another condition that was cut short may exclude more heads than the best.
+            if not count.sharp:
+                return HeadCount(best.heads, count.reason, sharp=False)
         if best.reason is None and problem.r >= problem.d - 1:
             return HeadCount(best.heads, "r >= d-1: the method gives almost no bound")
         return best
@@ -94,10 +115,8 @@ def _error_without_heads(problem: Problem) -> Enclosure:
     # Without heads the layer outputs 0, or A y: E|f|^2 = 1, less the degree-1 part.
     if not problem.skip:
         return Enclosure(Fraction(1), Fraction(1))
-    from boundcheck.bounds.lower_rational import energy_interval
-
-    low, high = energy_interval(problem.d, 1)
-    return Enclosure(1 - high / 2, 1 - low / 2)
+    first: Enclosure = _engine().odd_energies(problem.d, 1)[0]
+    return Enclosure(1 - first.hi / 2, 1 - first.lo / 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +165,7 @@ class Explanation:
 
 
 def explanation(problem: Problem, heads: int, degrees: int = 12) -> Explanation:
-    """How the lower bound at ``heads`` >= 1 comes about.
+    """How the lower bound at ``heads`` >= 1 comes about, degree by degree.
 
     Parameters
     ----------
@@ -154,7 +173,12 @@ def explanation(problem: Problem, heads: int, degrees: int = 12) -> Explanation:
     heads : int
         H >= 1.
     degrees : int
-        How many odd degrees to list.
+        How many odd degrees to look at, from 1 on.
+
+    Raises
+    ------
+    InputError
+        If heads is not a whole number from 1 on.
 
     Examples
     --------
@@ -162,8 +186,7 @@ def explanation(problem: Problem, heads: int, degrees: int = 12) -> Explanation:
     >>> [share.degree for share in parts.shares]
     [1, 3, 5]
     """
-    from boundcheck.bounds.lower_rational import energy_interval
-
+    heads = _whole_heads(heads, 1)
     options = capacities(problem.d, problem.r, problem.head_class)
     errors = [_engine().error_at(c, heads, problem.skip) for c in options]
     total, capacity = max(
@@ -171,9 +194,11 @@ def explanation(problem: Problem, heads: int, degrees: int = 12) -> Explanation:
     )
     shares = []
     low = high = Fraction(0)
-    for degree in range(3 if problem.skip else 1, 2 * degrees, 2):
+    energies: list[Enclosure] = _engine().odd_energies(capacity.D, degrees)
+    for i in range(1 if problem.skip else 0, degrees):
+        degree = 2 * i + 1
         dimension, reach = harmonic_dimension(capacity.D, degree), capacity(degree)
-        energy = Enclosure(*energy_interval(capacity.D, degree)).scaled(Fraction(1, 2))
+        energy = energies[i].scaled(Fraction(1, 2))
         share = energy.scaled(max(Fraction(0), 1 - Fraction(heads * reach, dimension)))
         low, high = low + share.lo, high + share.hi
         shares.append(DegreeShare(degree, dimension, reach, energy, share))

@@ -4,7 +4,8 @@ With odd degrees l, energies E_l, rho_l = m(l)/N(D,l) and T_k, S_k the sums of
 E_l and E_l rho_l over l >= 2k+1, the bound at H >= 1 heads is
 `1/2 sum_l E_l max(0, 1 - H rho_l) = 1/2 max_k (T_k - H S_k)`,
 and the least H at which it is <= eps is the ceiling of
-`max_k (T_k - 2 eps) / S_k`. All of it is done in balls.
+`max_k (T_k - 2 eps) / S_k`, where k runs over the degrees with rho_l < 1 and
+rho falls from the first of them on. All of it is done in balls.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 
-from flint import arb, arb_poly
+from flint import arb, arb_poly, fmpz_poly
 
 from boundcheck.balls import ball, enclosure, working_precision
 from boundcheck.capacity import Capacity
+from boundcheck.errors import UndecidedError
 from boundcheck.harmonics import dimension_ratio, energy_series, tail_estimate
 from boundcheck.series_tail import telescoped_sum
 from boundcheck.values import Enclosure, HeadCount
@@ -26,12 +28,18 @@ from boundcheck.values import Enclosure, HeadCount
 MAX_TERMS = 2**17
 #: Odd degrees looked at for the error at a given H, once it is enclosed tightly.
 ERROR_TERMS = 2**16
-#: Relative width at which the error counts as known.
+#: Relative width, divided by H, at which the error counts as known: one head
+#: more or less changes it by more.
 ERROR_WIDTH = Fraction(1, 2**60)
+
+#: Working precision where energies are reported themselves.
+ENERGY_BITS = 192
 
 
 class Spectrum:
     """E_l, T_k and rho_l over the odd degrees, for one capacity and precision.
+
+    ``ridges[i]`` is m_r(l)/N(D,l) and ``ratios[i]`` is rho_l at l = 2i+1.
 
     Parameters
     ----------
@@ -47,41 +55,55 @@ class Spectrum:
         self.energies = self.series.energies
         self.tails = self.series.tails
         with working_precision(bits):
-            self._ridge = arb(capacity.r) / capacity.D
+            self.ridges: list[arb] = [arb(capacity.r) / capacity.D]
             above, below = capacity.over_ridge(1)
-            self.ratios: list[arb] = [self._ridge * above / below]
-            self.limits: list[arb] = [self._ridge * capacity.over_ridge_limit]
+            self.ratios: list[arb] = [self.ridges[0] * above / below]
+        self._first_open: int | None = None
 
     def extend(self, count: int) -> None:
-        """Have ``count`` degrees; call it inside the spectrum's precision.
-
-        ``ratios[i]`` is rho at degree 2i+1 and ``limits[i]`` bounds rho there
-        and at every later degree: m_r(l)/N(D,l) falls in l for r <= D-1 (its
-        ratio from l to l+2 is at most that for r = D-1, where numerator and
-        denominator differ by 2D-4 >= 0), and m(l)/m_r(l) never exceeds its limit.
-        """
+        """Have ``count`` degrees; call it inside the spectrum's precision."""
         self.series.extend(count)
-        capacity, ridge = self.capacity, self._ridge
-        D, r, limit = capacity.D, capacity.r, capacity.over_ridge_limit
-        saturated = True
-        above, below = capacity.over_ridge(2 * len(self.ratios) - 1)
+        # An interrupt may have come between the two appends below.
+        del self.ridges[len(self.ratios) :]
+        capacity, ridge = self.capacity, self.ridges[-1]
         for i in range(len(self.ratios), count):
             l = 2 * i - 1
-            up, down = dimension_ratio(D, l)
-            step_up = (r + l) * (r + l + 1) * down
-            step_down = (l + 1) * (l + 2) * up
-            next_above, next_below = capacity.over_ridge(l + 2)
-            if saturated:
-                saturated = not self.ratios[-1] < 1
-            # The max over suffixes in the module's formula needs rho to fall
-            # where it is below 1; decided here on exact integers.
-            if not saturated and step_up * next_above * below > step_down * above * next_below:
-                raise AssertionError(f"m(l)/N(D,l) rises at {capacity}, degree {l}")
-            above, below = next_above, next_below
-            ridge = ridge * step_up / step_down
+            up, down = dimension_ratio(capacity.D, l)
+            step = (capacity.r + l) * (capacity.r + l + 1) * down
+            ridge = ridge * step / ((l + 1) * (l + 2) * up)
+            above, below = capacity.over_ridge(l + 2)
+            self.ridges.append(ridge)
             self.ratios.append(ridge * above / below)
-            self.limits.append(ridge * limit)
-        self._ridge = ridge
+
+    def first_open(self, count: int) -> int:
+        """The first index below ``count`` where rho < 1 or nearly so, else ``count``.
+
+        rho falls from there on, which is proved when it is first met.
+
+        Raises
+        ------
+        UndecidedError
+            If that cannot be proved.
+        """
+        if self._first_open is None:
+            for i in range(count):
+                if not self.ratios[i] >= 1:
+                    if not ratios_fall(self.capacity, 2 * i + 1):
+                        raise UndecidedError(
+                            f"m(l)/N(D,l) not shown to fall from l = {2 * i + 1}: {self.capacity}"
+                        )
+                    self._first_open = i
+                    break
+        return count if self._first_open is None else min(self._first_open, count)
+
+    def limit(self, index: int) -> arb:
+        """An upper bound of rho at this index and all later ones.
+
+        m_r(l)/N(D,l) falls in l for r <= D-1: its ratio from l to l+2 is at most
+        that for r = D-1, where numerator and denominator differ by 2D-4 >= 0. And
+        m(l)/m_r(l) never exceeds its limit.
+        """
+        return self.ridges[index] * self.capacity.over_ridge_limit
 
     def weighted_tails(self, count: int, bits: int) -> list[arb]:
         """S_0..S_{count-1}: sums of E_l rho_l from each degree on.
@@ -100,17 +122,18 @@ class Spectrum:
     def _rest(self, index: int, bits: int) -> arb:
         # S at one index: the terms' ratio is a rational function of l by H1 and H3.
         first = self.energies[index] * self.ratios[index]
-        bulk = (self.tails[index] * self.limits[index]).upper()
+        bulk = (self.tails[index] * self.limit(index)).upper()
         best = first.union(bulk)
         # Below degree 4D a series in D/l is slow and rho falls geometrically anyway.
         if bulk < first * (1 + arb(2) ** -bits) or index < 2 * self.capacity.D + 16:
             return best
         capacity = self.capacity
-        l, one = arb_poly([0, 2]), arb_poly([1])
-        more = _over_ridge_numerator(capacity, l + 2 * one), _over_ridge_numerator(capacity, l)
         D, r = capacity.D, capacity.r
-        above = l * l * (l + r - one) * (l + r - 2 * one) * more[0]
-        below = (l + D) ** 2 * (l + one) * (l + 2 * one) * more[1]
+        l = fmpz_poly([0, 2])
+        numerator = _over_ridge_numerator(capacity, l)
+        next_numerator = _over_ridge_numerator(capacity, l + 2)
+        above = arb_poly(l**2 * (l + (r - 1)) * (l + (r - 2)) * next_numerator)
+        below = arb_poly((l + D) ** 2 * (l + 1) * (l + 2) * numerator)
         start = arb(2 * index + 1) / 2
         for order in (8, 16, 32, 64, 128):
             value = telescoped_sum(above, below, start, first, order)
@@ -123,14 +146,40 @@ class Spectrum:
         return best
 
 
-def _over_ridge_numerator(capacity: Capacity, l: arb_poly) -> arb_poly:
-    r, one = capacity.r, arb_poly([1])
-    up = l + r - one
+def _over_ridge_numerator(capacity: Capacity, l: fmpz_poly) -> fmpz_poly:
+    # m(l)/m_r(l) = this / ((l + r - 1) (l + r - 2)), for l >= 2.
+    up = l + (capacity.r - 1)
     return (
-        capacity.now * up * (up - one)
-        + capacity.before * l * (up - one)
-        + capacity.before2 * l * (l - one)
+        capacity.now * up * (up - 1)
+        + capacity.before * l * (up - 1)
+        + capacity.before2 * l * (l - 1)
     )
+
+
+def ratios_fall(capacity: Capacity, degree: int) -> bool:
+    """Whether m(l)/N(D,l) is shown to fall over l = degree, degree + 2, ...
+
+    From l to l+2 it changes by a ratio of polynomials in l. Denominator minus
+    numerator is never negative where all its coefficients in l - degree are >= 0.
+
+    Examples
+    --------
+    >>> ratios_fall(Capacity(16, 4, 2, 0, 1), 1)
+    True
+    """
+    D, r = capacity.D, capacity.r
+    if degree == 1:
+        # For r = 1 both polynomials have the factor l - 1: compare the values.
+        up, down = dimension_ratio(D, 1)
+        if capacity(3) * down > capacity(1) * up:
+            return False
+        degree = 3
+    l = fmpz_poly([degree, 1])
+    numerator = _over_ridge_numerator(capacity, l)
+    next_numerator = _over_ridge_numerator(capacity, l + 2)
+    above = (l + (r - 1)) * (l + (r - 2)) * (2 * l + (D - 2)) * next_numerator
+    below = (2 * l + (D + 2)) * (l + (D - 1)) * (l + (D - 2)) * numerator
+    return all(coefficient >= 0 for coefficient in (below - above).coeffs())
 
 
 @lru_cache(maxsize=32)
@@ -166,46 +215,50 @@ def least_heads(capacity: Capacity, eps: Fraction, skip: bool) -> HeadCount:
         for _ in range(4):
             with working_precision(bits):
                 low, high = _crossing(_spectrum(capacity, bits), count, eps, skip)
-            if low == high:
-                return HeadCount(max(1, low))
+            if low == high or _no_bound(capacity, low):
+                return HeadCount(low)
             needed = 128 + 2 * size + low.bit_length()
-            if needed <= bits:
+            if high is None or needed <= bits:
                 break
             bits = needed
     return HeadCount(
-        max(1, low),
+        low,
         f"degrees were followed to {2 * MAX_TERMS - 1}; the sharpest count may be larger",
         sharp=False,
     )
 
 
-def _crossing(spectrum: Spectrum, count: int, eps: Fraction, skip: bool) -> tuple[int, int]:
-    """Integers that enclose the least H with max_k (T_k - H S_k) <= 2 eps.
+def _crossing(spectrum: Spectrum, count: int, eps: Fraction, skip: bool) -> tuple[int, int | None]:
+    """Integers that enclose the least H >= 1 with max_k (T_k - H S_k) <= 2 eps.
 
-    The first is always safe: every k gives a valid bound. The second is so
-    only where the best k lies inside the degrees followed, as checked here.
+    The first is always safe: every k gives a valid bound. The second is None
+    where the best k may lie beyond the degrees followed.
     """
     spectrum.extend(count)
-    bits = spectrum.series.bits
     goal = 2 * ball(eps)
-    sums = spectrum.weighted_tails(count, bits - 64)
+    sums = spectrum.weighted_tails(count, spectrum.series.bits - 64)
     tails, ratios = spectrum.tails, spectrum.ratios
-    first = 1 if skip else 0
+    first = spectrum.first_open(count - 1)
+    if skip:
+        first = max(first, 1)
 
     def excess(i: int) -> arb:
-        # (bound at H = 1/rho_i) - goal, times rho_i > 0.
+        # (T_{i+1} - H S_{i+1} - goal) rho_i at H = 1/rho_i. It has the sign of
+        # value(i+1) - value(i), and with rho it falls through 0 at most once.
         return (tails[i + 1] - goal) * ratios[i] - sums[i + 1]
+
+    def value(i: int) -> arb:
+        return (tails[i] - goal) / sums[i]
 
     inner = range(first, count - 1)
     k = first + bisect_left(inner, True, key=lambda i: bool(excess(i).mid() <= 0))
-    near = [(tails[i] - goal) / sums[i] for i in range(max(first, k - 1), min(k + 2, count))]
-    best = near[0]
-    for value in near[1:]:
-        best = best.max(value)
+    best = arb(1)
+    for i in range(max(first, k - 1), min(k + 2, count)):
+        best = best.max(value(i))
     low = int(best.lower().ceil().unique_fmpz() or 1)
-    if k == count - 1 or not excess(k) < 0:
-        return low, low + 1
-    if k - 2 >= first and not excess(k - 2) > 0:
+    if k >= count - 1:
+        return low, None
+    if not excess(k) < 0 or (k - 2 >= first and not excess(k - 2) > 0):
         return low, low + 1
     return low, int(best.upper().ceil().unique_fmpz() or low + 1)
 
@@ -219,27 +272,44 @@ def _no_bound(capacity: Capacity, heads: int) -> bool:
     return r >= D or (r == D - 1 and heads * capacity.now >= 2)
 
 
+def odd_energies(D: int, count: int) -> list[Enclosure]:
+    """E_1, E_3, ..., as many as asked for."""
+    series = energy_series(D, ENERGY_BITS)
+    with working_precision(ENERGY_BITS):
+        series.extend(count)
+        return [enclosure(energy) for energy in series.energies[:count]]
+
+
 def error_at(capacity: Capacity, heads: int, skip: bool) -> Enclosure:
     """1/2 sum_l E_l max(0, 1 - H rho_l) over odd l, for H >= 1."""
     if _no_bound(capacity, heads):
         return Enclosure(Fraction(0), Fraction(0))
-    bits = 128 + 2 * heads.bit_length()
-    first = 1 if skip else 0
+    bits = 192 + 2 * heads.bit_length()
     best = Enclosure(Fraction(0), Fraction(1, 2))
     for count in _doublings(32, ERROR_TERMS):
         with working_precision(bits):
             spectrum = _spectrum(capacity, bits)
             spectrum.extend(count)
+            ratios, tails = spectrum.ratios, spectrum.tails
+            first = spectrum.first_open(count - 1)
+            if skip:
+                first = max(first, 1)
+            # Any suffix gives a lower bound; the one that starts where H rho
+            # first is < 1 is the largest.
             k = first + bisect_left(
-                range(first, count - 1), True, key=lambda i: bool(heads * spectrum.ratios[i] < 1)
+                range(first, count - 1), True, key=lambda i: bool(heads * ratios[i] < 1)
             )
             sums = spectrum.weighted_tails(count, bits - 64)
-            # Any suffix gives a lower bound; the one that starts at H rho < 1 is the largest.
-            total = ((spectrum.tails[k] - heads * sums[k]) / 2).nonnegative_part()
-            found = enclosure(total)
-            if k == count - 1:
-                found = Enclosure(found.lo, enclosure(spectrum.tails[k] / 2).hi)
+            total = (tails[k] - heads * sums[k]).nonnegative_part()
+            open_end = k == count - 1 and not heads * ratios[k] < 1
+            highest = tails[k] if open_end else total
+            # Where H rho is 1 up to rounding, the degree before may be the first.
+            while k > first and not heads * ratios[k - 1] >= 1:
+                k -= 1
+                total = total.max(tails[k] - heads * sums[k])
+                highest = highest.max(total)
+            found = Enclosure(enclosure(total / 2).lo, enclosure(highest / 2).hi)
         best = Enclosure(max(best.lo, found.lo), min(best.hi, found.hi))
-        if best.width < best.lo * ERROR_WIDTH:
+        if best.width * heads < best.lo * ERROR_WIDTH:
             break
     return best

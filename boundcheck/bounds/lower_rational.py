@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from math import comb
+from math import comb, prod
 
 from boundcheck.capacity import Capacity
 from boundcheck.harmonics import harmonic_dimension
@@ -28,9 +28,13 @@ def rounded(x: Fraction, bits: int, *, up: bool) -> Fraction:
     >>> rounded(Fraction(1, 3), 2, up=True)
     Fraction(1, 2)
     """
-    scaled = x.numerator << bits
-    whole = -(-scaled // x.denominator) if up else scaled // x.denominator
-    return Fraction(whole, 1 << bits)
+    return _rounded_quotient(x.numerator, x.denominator, bits, up=up)
+
+
+def _rounded_quotient(above: int, below: int, bits: int, *, up: bool) -> Fraction:
+    # Big integers are never reduced to lowest terms: that would take the time.
+    scaled = above << bits
+    return Fraction(-(-scaled // below) if up else scaled // below, 1 << bits)
 
 
 def _arctan_inverse(n: int, bits: int) -> tuple[Fraction, Fraction]:
@@ -55,38 +59,54 @@ def pi_interval(bits: int) -> tuple[Fraction, Fraction]:
     True
     """
     five, rest = _arctan_inverse(5, bits + 8), _arctan_inverse(239, bits + 8)
-    return 16 * five[0] - 4 * rest[1], 16 * five[1] - 4 * rest[0]
+    return (
+        rounded(16 * five[0] - 4 * rest[1], bits + 4, up=False),
+        rounded(16 * five[1] - 4 * rest[0], bits + 4, up=True),
+    )
 
 
-def _density_constant_squared(D: int) -> tuple[Fraction, int]:
-    # c_D^2 = coefficient * pi^power, from Gamma at whole and half arguments.
-    if D % 2:
-        n = (D - 1) // 2
-        return Fraction(n * comb(2 * n, n), 4**n) ** 2, 0
+@lru_cache(maxsize=8)
+def _density_constant_squared(D: int) -> tuple[int, int, int]:
+    # c_D^2 = above / below * pi^power, from Gamma at whole and half arguments.
     n = D // 2
-    return Fraction(4 ** (n - 1), comb(2 * n - 2, n - 1)) ** 2, -2
+    if D % 2:
+        return (n * comb(2 * n, n)) ** 2, 16**n, 0
+    return 16 ** (n - 1), comb(2 * n - 2, n - 1) ** 2, -2
+
+
+def _legendre_at_zero(D: int, k: int) -> tuple[int, int]:
+    # |P_2k(0)| = prod_{j<k} (2j+1)/(2j+D-1) in dimension D, as a quotient.
+    if k < D:
+        return prod(range(1, 2 * k, 2)), prod(range(D - 1, 2 * k + D - 1, 2))
+    n = (D - 1) // 2
+    if D % 2:
+        return comb(2 * k, k), 4**k * comb(k + n - 1, k)
+    return comb(2 * k, k) * comb(2 * n, n), comb(2 * k + 2 * n, k + n) * comb(k + n, k)
 
 
 def energy_interval(D: int, degree: int, bits: int = BITS) -> tuple[Fraction, Fraction]:
     """E_l(D) for odd l between two rationals, from H2 at tau = 0.
 
-    E[sign P_l] = 2 c_D P_{l-1}^{[D+2]}(0) / (D-1), and a Legendre polynomial of
-    even degree 2k in dimension D has |P(0)| = prod_{j<k} (2j+1)/(2j+D-1).
+    lambda_l = E[sign P_l] = 2 c_D P_{l-1}^{[D+2]}(0) / (D-1), and E_l = N(D,l) lambda_l^2.
+
+    Examples
+    --------
+    >>> low, high = energy_interval(3, 3)
+    >>> low <= Fraction(7, 64) <= high
+    True
     """
-    coefficient, power = _density_constant_squared(D)
-    at_zero_top = at_zero_bottom = 1
-    for j in range((degree - 1) // 2):
-        at_zero_top *= 2 * j + 1
-        at_zero_bottom *= 2 * j + D + 1
-    exact = (
-        coefficient
-        * Fraction(2 * at_zero_top, (D - 1) * at_zero_bottom) ** 2
-        * harmonic_dimension(D, degree)
-    )
+    above, below, power = _density_constant_squared(D)
+    top, bottom = _legendre_at_zero(D + 2, (degree - 1) // 2)
+    above *= (2 * top) ** 2 * harmonic_dimension(D, degree)
+    below *= ((D - 1) * bottom) ** 2
     if power == 0:
-        return rounded(exact, bits, up=False), rounded(exact, bits, up=True)
-    low, high = pi_interval(bits)
-    return rounded(exact / high**2, bits, up=False), rounded(exact / low**2, bits, up=True)
+        low = high = Fraction(1)
+    else:
+        low, high = (x * x for x in pi_interval(bits))
+    return (
+        _rounded_quotient(above * high.denominator, below * high.numerator, bits, up=False),
+        _rounded_quotient(above * low.denominator, below * low.numerator, bits, up=True),
+    )
 
 
 @lru_cache(maxsize=2**14)
@@ -117,6 +137,16 @@ def _bound(capacity: Capacity, heads: int, skip: bool, terms: int, bits: int) ->
     return Enclosure(low / 2, (high + max(Fraction(0), left_high)) / 2)
 
 
+def _bits(heads: int) -> int:
+    # A power of two, so that energies can be kept from one H to the next.
+    return 1 << (BITS + 2 * heads.bit_length()).bit_length()
+
+
+def odd_energies(D: int, count: int) -> list[Enclosure]:
+    """E_1, E_3, ..., as many as asked for."""
+    return [Enclosure(*_energy(D, degree, BITS)) for degree in range(1, 2 * count, 2)]
+
+
 def error_at(capacity: Capacity, heads: int, skip: bool) -> Enclosure:
     """1/2 sum_l E_l max(0, 1 - H m(l)/N(D,l)) over odd l, for H >= 1.
 
@@ -130,7 +160,7 @@ def error_at(capacity: Capacity, heads: int, skip: bool) -> Enclosure:
         return Enclosure(Fraction(0), Fraction(0))
     terms = 16
     while True:
-        found = _bound(capacity, heads, skip, terms, BITS + 2 * heads.bit_length())
+        found = _bound(capacity, heads, skip, terms, _bits(heads))
         if found.width < found.lo * ERROR_WIDTH or terms >= MAX_TERMS:
             return found
         terms *= 2
@@ -138,9 +168,7 @@ def error_at(capacity: Capacity, heads: int, skip: bool) -> Enclosure:
 
 def _no_bound(capacity: Capacity, heads: int) -> bool:
     # m_r(l) >= N(D,l) for r >= D and >= N(D,l)/2 for r = D-1.
-    return capacity.r >= capacity.D or (
-        capacity.r == capacity.D - 1 and heads * capacity.now >= 2
-    )
+    return capacity.r >= capacity.D or (capacity.r == capacity.D - 1 and heads * capacity.now >= 2)
 
 
 def _exceeds(capacity: Capacity, heads: int, eps: Fraction, skip: bool) -> bool | None:
@@ -149,7 +177,7 @@ def _exceeds(capacity: Capacity, heads: int, eps: Fraction, skip: bool) -> bool 
         return False
     terms = 16
     while True:
-        found = _bound(capacity, heads, skip, terms, BITS + 2 * heads.bit_length())
+        found = _bound(capacity, heads, skip, terms, _bits(heads))
         if found.lo > eps:
             return True
         if found.hi <= eps:
@@ -165,7 +193,7 @@ def least_heads(capacity: Capacity, eps: Fraction, skip: bool) -> HeadCount:
     Examples
     --------
     >>> least_heads(Capacity(16, 1, 2, 0, 1), Fraction(1, 5), skip=False).heads
-    40
+    8
     """
     excluded, top = 0, 1
     while _exceeds(capacity, top, eps, skip):
