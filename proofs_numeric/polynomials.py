@@ -41,11 +41,22 @@ def laplacian(p: fmpz_mpoly) -> fmpz_mpoly:
     return total
 
 
+def coefficients(rows: Sequence[fmpz_mpoly], monomials: Iterable[Exponents]) -> fmpz_mat:
+    """One row of coefficients for each polynomial, one column for each monomial.
+
+    Raises
+    ------
+    KeyError
+        If a polynomial has a monomial that is not among those given.
+    """
+    column = {monomial: i for i, monomial in enumerate(monomials)}
+    matrix = fmpz_mat(len(rows), len(column))
+    for i, p in enumerate(rows):
+        for monomial, coefficient in p.to_dict().items():
+            matrix[i, column[tuple(map(int, monomial))]] = coefficient
+    return matrix
+
+
 def rank(rows: Sequence[fmpz_mpoly], monomials: Iterable[Exponents]) -> int:
     """The dimension of the span of polynomials made of these monomials, exact."""
-    column = {monomial: i for i, monomial in enumerate(monomials)}
-    matrix = [[0] * len(column) for _ in rows]
-    for row, p in zip(matrix, rows, strict=True):
-        for monomial, coefficient in p.to_dict().items():
-            row[column[tuple(map(int, monomial))]] = int(coefficient)
-    return fmpz_mat(matrix).rank() if matrix and column else 0
+    return coefficients(rows, monomials).rank()
