@@ -32,7 +32,7 @@ of all claims and ``boundcheck verify`` pick it up from there. In outline::
 
 Findings come from `compare`, which never answers with a bare bool:
 
-* `compare.equal`, `compare.at_most`: exact numbers; proved or refuted;
+* `compare.equal`, `compare.at_most`, `compare.at_least`: exact numbers; proved or refuted;
 * `compare.balls_agree`: two balls; refuted if they are disjoint, proved if all
   of both lies within 10^-digits of each other, undecided if they are wider;
 * `compare.ball_at_most`: proved, refuted, or undecided where the balls overlap;

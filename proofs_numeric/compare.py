@@ -111,6 +111,18 @@ def at_most(what: str, found: int | Fraction, limit: int | Fraction) -> Finding:
     return Finding(verdict, f"{what}: stated at most {_short(limit)}, found {_short(found)}")
 
 
+def at_least(what: str, found: int | Fraction, limit: int | Fraction) -> Finding:
+    """Whether found >= limit for exact numbers: proved or refuted.
+
+    Examples
+    --------
+    >>> at_least("distance", 2, 3).detail
+    'distance: stated at least 3, found 2'
+    """
+    verdict = Verdict.PROVED if found >= limit else Verdict.REFUTED
+    return Finding(verdict, f"{what}: stated at least {_short(limit)}, found {_short(found)}")
+
+
 def balls_agree(what: str, stated: arb, found: arb, digits: int) -> Finding:
     """Whether two balls enclose the same number, as far as they tell.
 

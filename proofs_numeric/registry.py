@@ -9,7 +9,7 @@ from boundcheck.errors import InputError
 from proofs_numeric.claim import Claim
 
 #: Modules of this package that hold a claim; a module's name is the id in lower case.
-MODULES = ("h1", "h2", "h3", "h4", "h5", "h6", "h7", "l1", "l2")
+MODULES = ("h1", "h2", "h3", "h4", "h5", "h6", "h7", "l1", "l2", "l3", "k1", "k2")
 
 
 def all_claims() -> tuple[Claim[Any], ...]:
