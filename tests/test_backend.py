@@ -108,7 +108,8 @@ def test_no_import_loads_cupy_unless_asked_for(tmp_path: Path) -> None:
     script = (
         "import sys, boundcheck\n"
         "assert not {'cupy', 'numpy', 'scipy'} & set(sys.modules), 'import boundcheck'\n"
-        "import boundcheck.backend, boundcheck.cli, boundcheck.sampling, boundcheck.targets\n"
+        "import boundcheck.backend, boundcheck.cli, boundcheck.frames\n"
+        "import boundcheck.sampling, boundcheck.targets\n"
         "boundcheck.backend.namespace_named('numpy')\n"
         "boundcheck.sampling.SampleStream(0, 4).take(0, 1)\n"
         "assert 'cupy' not in sys.modules, 'numpy'\n"
@@ -144,6 +145,17 @@ def test_asking_for_cupy_without_device_is_refused(
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
     assert f"{name}: got 'cupy', allowed: auto or numpy here, since CuPy is " in done.stderr
+
+
+def test_the_gpu_script_stops_where_no_device_works(tmp_path: Path) -> None:
+    script = Path(__file__).parent / "gpu" / "run.sh"
+    environment = {**os.environ, "PYTHONPATH": str(with_cupy(tmp_path, NO_DEVICE))}
+    done = subprocess.run(
+        [script, sys.executable], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert "CuPy is installed but finds no device" in done.stderr
 
 
 def test_asking_for_numpy_does_not_touch_a_broken_cupy(tmp_path: Path) -> None:
