@@ -366,7 +366,7 @@ def test_equal_votes_stay_an_exact_tie(dtype: str, votes: int) -> None:
 
 
 def test_logits_of_ten_thousand_do_not_overflow_in_float32() -> None:
-    tiny = np.finfo(np.float32).tiny
+    tiny = float(np.finfo(np.float32).tiny)
     logits = np.asarray([[[1e4, -1e4, 1e4 - 1]]], dtype=np.float32)
     weights = softmax(logits)
     assert weights.dtype == np.float32
@@ -384,7 +384,7 @@ def test_logits_of_ten_thousand_do_not_overflow_in_float32() -> None:
         for sign in (1, -1):
             q = np.asarray([[0, sign, 0]], dtype=np.float32)
             others = X[:, 0] if n == 2 else (X[:, 0] + X[:, 2]) / 2
-            expected: Any = X[:, 1] if sign == 1 else others
+            expected = X[:, 1] if sign == 1 else others
             np.testing.assert_allclose(apply_layer(hot, X, q), expected, atol=tiny)
 
 
