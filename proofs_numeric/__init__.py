@@ -40,8 +40,9 @@ Findings come from `compare`, which never answers with a bare bool:
   errors, which a true statement passes with probability 1 - 2e-9.
 
 `Claim.run` stops at the first refutation; otherwise the weakest finding is the
-verdict of the claim, so that one undecided comparison leaves it undecided. A
-check that compares nothing is an error. Checks run at `claim.BITS` binary
+verdict of the claim, so that one undecided comparison leaves it undecided, as
+does an ``UndecidedError`` of the library. A check that compares nothing is an
+error. Checks run at `claim.BITS` binary
 digits of ball arithmetic; a function that needs more sets its own with
 ``boundcheck.balls.working_precision``. Sampling uses fixed seeds. At effort
 "quick" a claim has about one second, at "full" about a minute.

@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Generic, Literal, TypeVar
 
 from boundcheck.balls import working_precision
+from boundcheck.errors import UndecidedError
 from proofs_numeric.compare import Finding, Verdict, weakest
 
 S = TypeVar("S")
@@ -122,7 +123,8 @@ class Claim(Generic[S]):
         verdicts: list[Verdict] = []
         verdict, detail = Verdict.PROVED, None
         with working_precision(BITS):
-            for finding in self.check(self.statement if statement is None else statement, effort):
+            checked = self.statement if statement is None else statement
+            for finding in self._findings(checked, effort):
                 verdicts.append(finding.verdict)
                 overall = weakest((verdict, finding.verdict))
                 if overall is not verdict:
@@ -132,3 +134,10 @@ class Claim(Generic[S]):
                 if verdict is Verdict.REFUTED:
                     break
         return Outcome(weakest(verdicts), detail, len(verdicts), perf_counter() - start)
+
+    def _findings(self, statement: S, effort: Effort) -> Iterator[Finding]:
+        """The check's findings; a computation that stays open ends them, undecided."""
+        try:
+            yield from self.check(statement, effort)
+        except UndecidedError as error:
+            yield Finding(Verdict.UNDECIDED, str(error))

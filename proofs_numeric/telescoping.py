@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from flint import fmpq, fmpq_mat, fmpq_poly
 
+from boundcheck.errors import UndecidedError
+
 
 def tail_factors(above: fmpq_poly, below: fmpq_poly, first: int, terms: int) -> tuple[fmpq, fmpq]:
     """Bounds lo <= (E_L + E_{L+2} + ...) / E_L <= hi, exact.
@@ -26,7 +28,7 @@ def tail_factors(above: fmpq_poly, below: fmpq_poly, first: int, terms: int) -> 
 
     Raises
     ------
-    ArithmeticError
+    UndecidedError
         If L is too small for the inequality to be shown.
 
     Examples
@@ -59,7 +61,7 @@ def tail_factors(above: fmpq_poly, below: fmpq_poly, first: int, terms: int) -> 
         defect = sum((x * p for x, p in zip(b, columns, strict=True)), fmpq_poly()) - right
         shifted = defect(fmpq_poly([first, 1]))
         if any(sign * c < 0 for c in shifted.coeffs()):
-            raise ArithmeticError(f"the tail from {first} on is not enclosed by {terms} terms")
+            raise UndecidedError(f"the tail from {first} on is not enclosed by {terms} terms")
         return sum((x * fmpq(first) ** (1 - i) for i, x in enumerate(b)), fmpq(0))
 
     return factor(-1), factor(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from importlib import import_module
 from typing import Any
@@ -13,11 +14,12 @@ from flint import arb, ctx
 
 import proofs_numeric
 from boundcheck.balls import working_precision
-from boundcheck.errors import InputError
+from boundcheck.errors import InputError, UndecidedError
 from proofs_numeric.claim import BITS, Claim, Effort, Mutation, Source
 from proofs_numeric.compare import (
     Finding,
     Verdict,
+    at_least,
     at_most,
     ball_at_most,
     balls_agree,
@@ -84,6 +86,12 @@ def test_every_module_with_a_claim_is_registered() -> None:
     assert [claim.id.lower() for claim in CLAIMS] == list(MODULES)
 
 
+def test_harmonic_analysis_is_proved_whole() -> None:
+    # The ids of the theory's sections 1 and 2, and of the two kernels that section 4 uses.
+    ids = {"H1", "H2", "H3", "H4", "H5", "H6", "H7", "L1", "L2", "L3", "K1", "K2"}
+    assert ids <= {claim.id for claim in CLAIMS}
+
+
 def test_unknown_claim_lists_the_ids() -> None:
     with pytest.raises(InputError, match="claim: got 'H99', allowed: H1"):
         claim_named("H99")
@@ -107,7 +115,8 @@ def test_weakest_verdict() -> None:
 def test_exact_comparisons() -> None:
     assert equal("x", Fraction(1, 3), Fraction(2, 6)).verdict is Verdict.PROVED
     assert equal("x", Fraction(1, 3), Fraction(1, 4)).verdict is Verdict.REFUTED
-    assert at_most("x", 4, 3).verdict is Verdict.REFUTED
+    assert at_most("x", 3, 3).verdict is at_least("x", 3, 3).verdict is Verdict.PROVED
+    assert at_most("x", 4, 3).verdict is at_least("x", 3, 4).verdict is Verdict.REFUTED
     for inexact in (0.5, arb(1) / 2):
         with pytest.raises(TypeError, match="not exact"):
             equal("x", inexact, Fraction(1, 2))
@@ -175,6 +184,15 @@ def test_a_run_stops_at_the_first_refutation() -> None:
     assert (outcome.verdict, outcome.detail, outcome.comparisons) == (Verdict.REFUTED, "wrong", 2)
 
 
+def test_an_open_computation_leaves_the_claim_undecided() -> None:
+    def check(stated: None, effort: Effort) -> Iterator[Finding]:
+        yield PROVED
+        raise UndecidedError("too close")
+
+    outcome = replace(claim_of(), check=check).run()
+    assert (outcome.verdict, outcome.detail) == (Verdict.UNDECIDED, "too close")
+
+
 def test_a_claim_that_compares_nothing_is_an_error() -> None:
     with pytest.raises(ValueError, match="compares nothing"):
         claim_of().run()
@@ -188,6 +206,6 @@ def test_a_run_works_at_its_own_precision_and_puts_it_back() -> None:
         yield WRONG
 
     with working_precision(77):
-        Claim("X1", "x", "{x}", Source("explicit", "x"), ("exact rank",), None, check, ()).run()
+        replace(claim_of(), check=check).run()
         assert ctx.prec == 77
     assert seen == [BITS]

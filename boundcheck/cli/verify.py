@@ -11,6 +11,7 @@ import typer
 
 from boundcheck.cli import options
 from boundcheck.cli.output import json_text
+from boundcheck.cli.progress import tracked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +57,7 @@ def _run(claims: Sequence[Claim[Any]], effort: Effort, as_json: bool) -> list[Ou
     outcomes: list[Outcome] = []
     try:
         with _display(claims, as_json) as show:
-            for claim in claims:
+            for claim in tracked(claims, "claims") if as_json else claims:
                 outcome = claim.run(effort)
                 outcomes.append(outcome)
                 show(claim, outcome)
@@ -94,6 +95,7 @@ def _display(claims: Sequence[Claim[Any]], as_json: bool) -> Iterator[Show]:
 @contextmanager
 def _live_table(claims: Sequence[Claim[Any]]) -> Iterator[Show]:
     from rich.live import Live
+    from rich.markup import escape
     from rich.spinner import Spinner
     from rich.table import Table
 
@@ -104,20 +106,20 @@ def _live_table(claims: Sequence[Claim[Any]]) -> Iterator[Show]:
         found = Table("id", "statement", "evidence", "verdict")
         found.add_column("time", justify="right")
         for position, claim in enumerate(claims):
-            evidence = ", ".join(claim.evidence)
+            words, evidence = escape(claim.words), ", ".join(claim.evidence)
             if position < len(outcomes):
                 verdict = outcomes[position].verdict.value
                 found.add_row(
                     claim.id,
-                    claim.words,
+                    words,
                     evidence,
                     f"[{styles[verdict]}]{verdict}[/]",
                     f"{outcomes[position].seconds:.2f} s",
                 )
             elif position == len(outcomes):
-                found.add_row(claim.id, claim.words, evidence, Spinner("dots"), "")
+                found.add_row(claim.id, words, evidence, Spinner("dots"), "")
             else:
-                found.add_row(claim.id, claim.words, evidence, "", "")
+                found.add_row(claim.id, words, evidence, "", "")
         return found
 
     # Rows that do not fit the screen are shown once the run is over.
