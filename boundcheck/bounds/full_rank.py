@@ -65,6 +65,31 @@ def full_rank_softmax_error(d: int, beta: float, *, best_value: bool = False) ->
     return Numeric(value, 4 * (plain.error_estimate + share.error_estimate))
 
 
+def best_value(d: int, beta: float) -> Numeric:
+    """The a for which the value a I makes U2's error least: (1 + A)/(1 + B).
+
+    Parameters
+    ----------
+    d : int
+        d >= 2.
+    beta : float
+        Inverse temperature, beta >= 0.
+
+    Examples
+    --------
+    >>> round(best_value(8, 10.0).value, 4)
+    1.0484
+    >>> best_value(8, 0.0).value
+    1.0
+    """
+    plain, share = _mean_of_share(d, beta, 2), _mean_of_share(d, beta, 1)
+    # With A = 1 - 2 E q and B = 1 - 4 E q + 4 E q^2, as in the error.
+    above = 1 - share.value
+    below = above - share.value + 2 * plain.value
+    # E q <= 1/2 and E q^2 >= (E q)^2: the slopes are at most 4.5 in size.
+    return Numeric(above / below, 4.5 * (plain.error_estimate + share.error_estimate))
+
+
 @lru_cache(maxsize=256)
 def _mean_of_share(d: int, beta: float, power: int) -> Numeric:
     """E q^power for q = 1/(1 + exp(beta sqrt2 |t|)), the weight of the farther point."""
