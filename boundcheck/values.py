@@ -77,6 +77,44 @@ class Published:
     kind: ClassVar[Kind] = "published"
 
 
+@dataclass(frozen=True, slots=True)
+class Statistical:
+    """A mean estimated from samples.
+
+    Parameters
+    ----------
+    mean : float
+    std_error : float
+        Of the mean, >= 0.
+    samples : int
+    seed : int
+        Of the stream the samples came from.
+    largest : float
+        The largest sample in size.
+    """
+
+    mean: float
+    std_error: float
+    samples: int
+    seed: int
+    largest: float
+    kind: ClassVar[Kind] = "statistical"
+
+    def interval(self, sigmas: float) -> tuple[float, float]:
+        """mean -+ sigmas standard errors, at least a unit sample's weight wide.
+
+        Samples that happen to agree do not prove that all would: half of the
+        width is never less than max(1, largest) / samples.
+
+        Examples
+        --------
+        >>> Statistical(0.5, 0.01, 1000, 0, 1.0).interval(2)
+        (0.48, 0.52)
+        """
+        half = max(sigmas * self.std_error, max(1.0, self.largest) / self.samples)
+        return self.mean - half, self.mean + half
+
+
 Value = Enclosure | Numeric | Published
 
 

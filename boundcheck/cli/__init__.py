@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import typer
 
-from boundcheck.cli import backend, bounds, constants, plot, table, verify
+from boundcheck.cli import backend, bounds, constants, construct, evaluate, plot, table, verify
 from boundcheck.errors import InputError, UndecidedError
 
 DONE, FAILED, BAD_INPUT, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -24,6 +24,8 @@ app.command("plot")(plot.plot)
 app.command("bounds")(bounds.bounds)
 app.command("table")(table.table)
 app.command("constants")(constants.constants)
+app.command("construct")(construct.construct)
+app.command("evaluate")(evaluate.evaluate)
 app.command("backend")(backend.backend)
 app.command("verify")(verify.verify)
 
@@ -48,6 +50,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # An explicit typer.Exit comes back as its code, a finished command as None.
         code = app(args=arguments, standalone_mode=False, prog_name="boundcheck")
         sys.stdout.flush()
+        if code == INTERRUPTED:
+            _complain("interrupted")
         return code if isinstance(code, int) else DONE
     except typer.TyperException as error:
         # No arguments at all: the help has been printed.

@@ -45,7 +45,8 @@ def bounds(
     classes = options.head_classes(head_class)
     if (eps is None) == (heads is None):
         given = "both" if eps is not None else "neither"
-        raise InputError("eps, heads", given, "one of --eps (how many heads?) and --heads (what error?)")
+        allowed = "one of --eps (how many heads?) and --heads (what error?)"
+        raise InputError("eps, heads", given, allowed)
     count = None
     if heads is not None:
         count = whole_number(heads, "heads", "a whole number, 0 or more", 0)
@@ -74,5 +75,3 @@ def bounds(
     if parts is not None:
         text += "\n" + explanation_sheet(problem, parts, kind).render(kind)
     emit(text, output)
-
-

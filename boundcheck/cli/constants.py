@@ -11,9 +11,7 @@ from boundcheck.cli.output import emit, json_text
 
 
 def constants(
-    d: Annotated[
-        str | None, typer.Option("--d", help="Dimensions of the grid; 32,64,128.")
-    ] = None,
+    d: Annotated[str | None, typer.Option("--d", help="Dimensions of the grid; 32,64,128.")] = None,
     r: Annotated[str | None, typer.Option("--r", help="Ranks of the grid; 1,2,4,8.")] = None,
     eps: Annotated[
         str | None,
