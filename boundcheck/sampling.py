@@ -104,11 +104,19 @@ def block_size(numbers: int) -> int:
 
 
 def haar_subspaces(
-    seed: int, heads: int, d: int, r: int, *, dtype: Dtype = "float64", xp: ModuleType = _NUMPY
+    seed: int,
+    heads: int,
+    d: int,
+    r: int,
+    *,
+    zero_rows: int = 0,
+    dtype: Dtype = "float64",
+    xp: ModuleType = _NUMPY,
 ) -> Array:
     """Haar distributed d x r matrices U_h with orthonormal columns, (heads, d, r).
 
     U_h depends on the seed and on h alone, so fewer heads are the first of more.
+    So many rows of zeros follow below each U_h, for tokens longer than d.
 
     Raises
     ------
@@ -127,11 +135,11 @@ def haar_subspaces(
     r = whole_number(r, "r", f"a whole number from 1 to d = {d}", 1, d)
     size = block_size(r * d)
     # Filled in place: 10^6 heads are large enough not to be held twice.
-    frames = xp.empty((heads, r, d), dtype=getattr(xp, dtype))
+    frames = xp.zeros((heads, r, d + zero_rows), dtype=getattr(xp, dtype))
     for block, rows in _blocks(size, 0, heads):
         rng = block_generator(seed, Purpose.SUBSPACES, block, xp)
         start = block * size
-        frames[start : start + rows.stop, ...] = xp.astype(
+        frames[start : start + rows.stop, :, :d] = xp.astype(
             haar_frames(rng, size, r, d, xp)[rows, ...], frames.dtype
         )
     return xp.matrix_transpose(frames)

@@ -116,8 +116,7 @@ def _network(
     d, votes, seed = dimension(d), head_count(votes), seed_number(seed)
     r = head_rank(r, d)
     real = getattr(xp, dtype)
-    U = xp.zeros((votes, d + 2, r), dtype=real)
-    U[:, :d, :] = haar_subspaces(seed, votes, d, r, dtype=dtype, xp=xp)
+    U = haar_subspaces(seed, votes, d, r, zero_rows=2, dtype=dtype, xp=xp)
     on_points = xp.arange(d + 2) < d
     on_positions = xp.astype(~on_points, real)
     voting = Layer(
