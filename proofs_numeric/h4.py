@@ -15,8 +15,8 @@ from proofs_numeric.claim import BITS, Claim, Effort, Mutation, Source
 from proofs_numeric.compare import Finding, balls_agree, equal
 from proofs_numeric.telescoping import tail_factors
 
-#: Degree from which the tail is enclosed, and terms of the enclosure.
-_FIRST, _TERMS = 801, 10
+#: Terms of the enclosure of the tail.
+_TERMS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,12 @@ def energy_ratio(D: int) -> tuple[fmpq_poly, fmpq_poly]:
 
 @cache
 def _factors(D: int) -> tuple[fmpq, fmpq]:
-    return tail_factors(*energy_ratio(D), _FIRST, _TERMS)
+    return tail_factors(*energy_ratio(D), _first(D), _TERMS)
+
+
+def _first(D: int) -> int:
+    """The degree from which the tail is enclosed; a series in D/l gives its bounds."""
+    return max(801, 16 * D + 1)
 
 
 def check(stated: Statement, effort: Effort) -> Iterator[Finding]:
@@ -49,9 +54,10 @@ def check(stated: Statement, effort: Effort) -> Iterator[Finding]:
     ratio of two energies is one rational function of l.
     """
     for D in (2, 3, 4, 5, 8, 16, 64) if effort == "quick" else (*range(2, 33), 64, 96, 128):
+        first = _first(D)
         above, below = energy_ratio(D)
-        values = [stated.energy(D, l) for l in range(1, _FIRST + 1, 2)]
-        for l in (1, 3, 5, 21, _FIRST - 2):
+        values = [stated.energy(D, l) for l in range(1, first + 1, 2)]
+        for l in (1, 3, 5, 21, first - 2):
             ratio = fmpq(*_ratio(values[l // 2 + 1], values[l // 2]))
             yield equal(f"E_{l + 2}/E_{l}, D={D}", ratio, above(l) / below(l))
         power = arb.pi() ** values[0].power
@@ -59,7 +65,7 @@ def check(stated: Statement, effort: Effort) -> Iterator[Finding]:
         lo, hi = _factors(D)
         tail = arb(lo).union(arb(hi)) * terms[-1]
         checked = {1, 3, 5, 11, 51, 201, 601}
-        for l in range(_FIRST - 2, 0, -2):
+        for l in range(first - 2, 0, -2):
             tail += terms[l // 2]
             if l in checked:
                 yield balls_agree(f"tail from {l}, D={D}", stated.tail(D, l), tail, 12)
