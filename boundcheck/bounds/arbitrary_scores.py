@@ -166,7 +166,7 @@ def _later_degrees(spectrum: Spectrum, index: int, heads: int) -> tuple[arb, arb
     low, high = T * at_first, T * at_limit
     if high - low < high * arb(2) ** -96:
         return low, high
-    S = spectrum.weighted_tails(index + 1, 64)[-1]
+    S = spectrum.rest(index, 64)
     jensen = ((-S / T).log1p() * heads).exp() * T
     chord = high - (S - limit * T) * (at_limit - at_first) / (x - limit)
     # Where rounding leaves nothing of them, the first two bounds still hold.

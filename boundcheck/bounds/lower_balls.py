@@ -18,16 +18,18 @@ from functools import lru_cache
 from flint import arb, arb_poly, fmpz_poly
 
 from boundcheck.balls import ball, enclosure, working_precision
+from boundcheck.bounds.falling_ratios import over_ridge_numerator, ratios_fall
 from boundcheck.capacity import Capacity
 from boundcheck.errors import UndecidedError
 from boundcheck.harmonics import dimension_ratio, energy_series, tail_estimate
 from boundcheck.series_tail import telescoped_sum
 from boundcheck.values import Enclosure, HeadCount
 
-#: Odd degrees looked at before the bound settles for less than the sharpest count.
+#: Odd degrees looked at before the bound settles for less than the sharpest
+#: count, or for a wide enclosure of the error.
 MAX_TERMS = 2**17
-#: Odd degrees looked at for the error at a given H, once it is enclosed tightly.
-ERROR_TERMS = 2**16
+#: Working precision while the degrees followed are too few, whatever it is.
+FEW_BITS = 128
 #: Relative width, divided by H, at which the error counts as known: one head
 #: more or less changes it by more.
 ERROR_WIDTH = Fraction(1, 2**60)
@@ -59,6 +61,7 @@ class Spectrum:
             above, below = capacity.over_ridge(1)
             self.ratios: list[arb] = [self.ridges[0] * above / below]
         self._first_open: int | None = None
+        self._sums: dict[int, list[arb]] = {}
 
     def extend(self, count: int) -> None:
         """Have ``count`` degrees; call it inside the spectrum's precision."""
@@ -105,13 +108,19 @@ class Spectrum:
         """
         return self.ridges[index] * self.capacity.over_ridge_limit
 
-    def weighted_tails(self, count: int, bits: int) -> list[arb]:
+    def weighted_tails(self, count: int) -> list[arb]:
         """S_0..S_{count-1}: sums of E_l rho_l from each degree on.
 
-        The part beyond the last degree is enclosed to about ``bits`` relative
-        bits where telescoping can.
+        The part beyond the last degree is enclosed as tightly as the precision
+        is worth where telescoping can. Kept, since questions that differ in eps
+        alone, as on a figure, ask for the same few counts.
         """
-        total = self._rest(count - 1, bits)
+        if count not in self._sums:
+            self._sums[count] = self._weighted_tails(count)
+        return self._sums[count]
+
+    def _weighted_tails(self, count: int) -> list[arb]:
+        total = self.rest(count - 1, self.series.bits - 64)
         sums = [total]
         for i in range(count - 2, -1, -1):
             total = total + self.energies[i] * self.ratios[i]
@@ -119,8 +128,11 @@ class Spectrum:
         sums.reverse()
         return sums
 
-    def _rest(self, index: int, bits: int) -> arb:
-        # S at one index: the terms' ratio is a rational function of l by H1 and H3.
+    def rest(self, index: int, bits: int) -> arb:
+        """S at one index, to about ``bits`` relative bits where telescoping can.
+
+        The terms' ratio is a rational function of l by H1 and H3.
+        """
         first = self.energies[index] * self.ratios[index]
         bulk = (self.tails[index] * self.limit(index)).upper()
         best = first.union(bulk)
@@ -130,8 +142,8 @@ class Spectrum:
         capacity = self.capacity
         D, r = capacity.D, capacity.r
         l = fmpz_poly([0, 2])
-        numerator = _over_ridge_numerator(capacity, l)
-        next_numerator = _over_ridge_numerator(capacity, l + 2)
+        numerator = over_ridge_numerator(capacity, l)
+        next_numerator = over_ridge_numerator(capacity, l + 2)
         above = arb_poly(l**2 * (l + (r - 1)) * (l + (r - 2)) * next_numerator)
         below = arb_poly((l + D) ** 2 * (l + 1) * (l + 2) * numerator)
         start = arb(2 * index + 1) / 2
@@ -146,45 +158,14 @@ class Spectrum:
         return best
 
 
-def _over_ridge_numerator(capacity: Capacity, l: fmpz_poly) -> fmpz_poly:
-    # m(l)/m_r(l) = this / ((l + r - 1) (l + r - 2)), for l >= 2.
-    up = l + (capacity.r - 1)
-    return (
-        capacity.now * up * (up - 1)
-        + capacity.before * l * (up - 1)
-        + capacity.before2 * l * (l - 1)
-    )
-
-
-def ratios_fall(capacity: Capacity, degree: int) -> bool:
-    """Whether m(l)/N(D,l) is shown to fall over l = degree, degree + 2, ...
-
-    From l to l+2 it changes by a ratio of polynomials in l. Denominator minus
-    numerator is never negative where all its coefficients in l - degree are >= 0.
-
-    Examples
-    --------
-    >>> ratios_fall(Capacity(16, 4, 2, 0, 1), 1)
-    True
-    """
-    D, r = capacity.D, capacity.r
-    if degree == 1:
-        # For r = 1 both polynomials have the factor l - 1: compare the values.
-        up, down = dimension_ratio(D, 1)
-        if capacity(3) * down > capacity(1) * up:
-            return False
-        degree = 3
-    l = fmpz_poly([degree, 1])
-    numerator = _over_ridge_numerator(capacity, l)
-    next_numerator = _over_ridge_numerator(capacity, l + 2)
-    above = (l + (r - 1)) * (l + (r - 2)) * (2 * l + (D - 2)) * next_numerator
-    below = (2 * l + (D + 2)) * (l + (D - 1)) * (l + (D - 2)) * numerator
-    return all(coefficient >= 0 for coefficient in (below - above).coeffs())
-
-
 @lru_cache(maxsize=32)
 def _spectrum(capacity: Capacity, bits: int) -> Spectrum:
     return Spectrum(capacity, bits)
+
+
+def _rounded_up(bits: int) -> int:
+    # Few different precisions, so that questions alike share their spectra.
+    return -(-bits // 64) * 64
 
 
 def _doublings(first: int, last: int) -> Iterator[int]:
@@ -209,7 +190,7 @@ def least_heads(capacity: Capacity, eps: Fraction, skip: bool) -> HeadCount:
         start *= 2
     size = max(0, eps.denominator.bit_length() - eps.numerator.bit_length())
     # Degrees out of reach give a weaker count, for which few digits do.
-    bits = 96 + (2 * size if start < MAX_TERMS else 32)
+    bits = _rounded_up(96 + 2 * size) if start < MAX_TERMS else FEW_BITS
     low = 1
     for count in _doublings(start + 8, MAX_TERMS):
         for _ in range(4):
@@ -217,7 +198,7 @@ def least_heads(capacity: Capacity, eps: Fraction, skip: bool) -> HeadCount:
                 low, high = _crossing(_spectrum(capacity, bits), count, eps, skip)
             if low == high or _no_bound(capacity, low):
                 return HeadCount(low)
-            needed = 128 + 2 * size + low.bit_length()
+            needed = _rounded_up(128 + 2 * size + low.bit_length())
             if high is None or needed <= bits:
                 break
             bits = needed
@@ -236,7 +217,7 @@ def _crossing(spectrum: Spectrum, count: int, eps: Fraction, skip: bool) -> tupl
     """
     spectrum.extend(count)
     goal = 2 * ball(eps)
-    sums = spectrum.weighted_tails(count, spectrum.series.bits - 64)
+    sums = spectrum.weighted_tails(count)
     tails, ratios = spectrum.tails, spectrum.ratios
     first = spectrum.first_open(count - 1)
     if skip:
@@ -284,9 +265,15 @@ def error_at(capacity: Capacity, heads: int, skip: bool) -> Enclosure:
     """1/2 sum_l E_l max(0, 1 - H rho_l) over odd l, for H >= 1."""
     if _no_bound(capacity, heads):
         return Enclosure(Fraction(0), Fraction(0))
-    bits = 192 + 2 * heads.bit_length()
     best = Enclosure(Fraction(0), Fraction(1, 2))
-    for count in _doublings(32, ERROR_TERMS):
+    for count in _doublings(32, MAX_TERMS):
+        with working_precision(FEW_BITS):
+            rough = _spectrum(capacity, FEW_BITS)
+            rough.extend(count)
+            reached = bool(heads * rough.ratios[count - 1] < 1)
+        if not reached and count < MAX_TERMS:
+            continue
+        bits = _rounded_up(192 + 2 * heads.bit_length()) if reached else FEW_BITS
         with working_precision(bits):
             spectrum = _spectrum(capacity, bits)
             spectrum.extend(count)
@@ -299,7 +286,7 @@ def error_at(capacity: Capacity, heads: int, skip: bool) -> Enclosure:
             k = first + bisect_left(
                 range(first, count - 1), True, key=lambda i: bool(heads * ratios[i] < 1)
             )
-            sums = spectrum.weighted_tails(count, bits - 64)
+            sums = spectrum.weighted_tails(count)
             total = (tails[k] - heads * sums[k]).nonnegative_part()
             open_end = k == count - 1 and not heads * ratios[k] < 1
             highest = tails[k] if open_end else total
