@@ -175,7 +175,7 @@ def test_a_callers_precision_changes_nothing_and_stays() -> None:
 
 
 def test_a_callers_precision_stays_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(self: Spectrum, count: int, bits: int) -> list[arb]:
+    def interrupted(self: Spectrum, count: int) -> list[arb]:
         raise KeyboardInterrupt
 
     before = flint.ctx.prec

@@ -170,8 +170,7 @@ def test_classes_reach_more_and_more(d: int, r: int, k: int) -> None:
     degree = 2 * k + 1
     (scalar,), (standard,) = capacities(d, r, "scalar"), capacities(d, r, "standard")
     given_z, given_x = capacities(d, r, "generalized")
-    assert given_z.D == d - 1
-    assert given_x.D == d
+    assert [capacity.D for capacity in (given_z, given_x)] == [d - 1, d]
     assert scalar(degree) <= standard(degree) <= min(given_z(degree), given_x(degree))
     # THEORY.md's multiplicities, written out.
     m = ridge_dimension(r, degree), ridge_dimension(r, degree - 1), ridge_dimension(r, degree - 2)
