@@ -35,9 +35,12 @@ FloatArray = NDArray[np.float64]
 _CUT = 42.0
 #: Above this |cosine| the angle is computed from the chord: arcsin would lose digits.
 _NEAR = 1 - 1e-4
-#: Heads in the rows and columns of a block of C, whose arrays then stay in the cache.
-_ROWS = 128
-_COLUMNS = 1024
+#: Heads in the rows and columns of a block of C. Few large matrix products: each makes
+#: its threads wait for each other, which on a busy machine outweighs the rest.
+_ROWS = 256
+_COLUMNS = 8192
+#: Numbers of elementwise work, which then stays in the cache.
+_CACHED = 2**16
 
 
 def target_correlation(d: int, s: FloatArray) -> FloatArray:
@@ -61,7 +64,7 @@ def target_correlation(d: int, s: FloatArray) -> FloatArray:
     sinh, weights = np.sinh(w), weights / np.tanh(w)
     # coth(w) arcsinh(s sinh w) is s at w = 0, the end of the half line.
     total: FloatArray = 0.5 * _step(d) * (2 / math.pi) ** 2 * s
-    for some in _slices(len(s)):
+    for some in _slices(len(s), _CACHED // len(w)):
         total[some] += np.arcsinh(np.multiply.outer(s[some], sinh)) @ weights
     return total
 
@@ -79,13 +82,9 @@ def target_correlation_slope(d: int, s: FloatArray) -> FloatArray:
     w, weights = _nodes(d)
     sinh, weights = np.sinh(w), weights * np.cosh(w)
     total = np.full_like(s, 0.5 * _step(d) * (2 / math.pi) ** 2)
-    for some in _slices(len(s)):
+    for some in _slices(len(s), _CACHED // len(w)):
         total[some] += (1 / np.sqrt(1 + np.multiply.outer(s[some], sinh) ** 2)) @ weights
     return total
-
-
-def _slices(count: int) -> Iterator[slice]:
-    return (slice(i, i + _COLUMNS) for i in range(0, count, _COLUMNS))
 
 
 def _step(d: int) -> float:
@@ -108,6 +107,13 @@ def _nodes(d: int) -> tuple[FloatArray, FloatArray]:
 def angles(A: FloatArray, B: FloatArray) -> FloatArray:
     """arcsin<a_i, b_j> for unit rows, shape (len(A), len(B)); exact to rounding near +-pi/2."""
     G: FloatArray = A @ B.T
+    for some in _slices(len(A), max(1, _CACHED // len(B))):
+        _to_angles(G[some], A[some], B)
+    return G
+
+
+def _to_angles(G: FloatArray, A: FloatArray, B: FloatArray) -> None:
+    """Replace G = A B^T by its arcsin."""
     near = np.abs(G) > _NEAR
     some = bool(near.any())  # far cheaper than to list none
     if some:
@@ -118,7 +124,10 @@ def angles(A: FloatArray, B: FloatArray) -> FloatArray:
     np.arcsin(G, out=G)
     if some:
         G[i, j] = side * (math.pi / 2 - 2 * np.arcsin(np.minimum(1.0, chord / 2)))
-    return G
+
+
+def _slices(count: int, size: int) -> Iterator[slice]:
+    return (slice(i, min(i + size, count)) for i in range(0, count, size))
 
 
 def unit_heads(Q: FloatArray, K: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -151,8 +160,7 @@ def upper_blocks(heads: int) -> Iterator[tuple[slice, slice]]:
     >>> list(upper_blocks(2))
     [(slice(0, 2, None), slice(0, 2, None))]
     """
-    for start in range(0, heads, _ROWS):
-        rows = slice(start, min(start + _ROWS, heads))
+    for rows in _slices(heads, _ROWS):
         yield rows, rows
         for left in range(rows.stop, heads, _COLUMNS):
             yield rows, slice(left, min(left + _COLUMNS, heads))
