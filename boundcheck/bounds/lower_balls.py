@@ -165,7 +165,8 @@ def _spectrum(capacity: Capacity, bits: int) -> Spectrum:
 
 def _rounded_up(bits: int) -> int:
     # Few different precisions, so that questions alike share their spectra.
-    return -(-bits // 64) * 64
+    step = max(64, 1 << bits.bit_length() - 3)
+    return -(-bits // step) * step
 
 
 def _doublings(first: int, last: int) -> Iterator[int]:
