@@ -171,8 +171,6 @@ def _read_npy(stream: IO[bytes], member: zipfile.ZipInfo) -> NDArray[Any]:
     # Read from the start, by NumPy's own reader, which never unpickles here.
     stream.seek(0)
     array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
-    # The end of a member is where its checksum is compared.
-    stream.read(1)
     return array
 
 

@@ -8,14 +8,13 @@ equal; `score_weights` says how ties are broken.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 from boundcheck.backend import Array, array_namespace, is_cupy
 from boundcheck.block_plan import DEFAULT_MEMORY_CAP, BlockPlan, LayerShape, block_plan
 from boundcheck.errors import InputError
 from boundcheck.layer import Layer, slices
 from boundcheck.network import Network
-from boundcheck.score_weights import WeightBlocks, weight_blocks
+from boundcheck.score_weights import WeightBlocks, scratch_memory, weight_blocks
 
 
 def apply_network(
@@ -145,15 +144,18 @@ def attend(
     _check_dtype(X, "X", layer)
     out = xp.empty_like(X[:, 0, :])
     plan = _plan((layer,), n, out, memory_cap)
+    (at_once,) = plan.layers
 
-    def heads_last(rows: slice) -> Iterator[tuple[slice, Array]]:
-        for chunk in slices(H, plan.heads[0]):
-            yield chunk, xp.permute_dims(weights[rows, chunk, :], (0, 2, 1))
+    def blocks(samples: slice) -> WeightBlocks:
+        phi = weights[samples, ...]
+        for chunk in slices(H, at_once.heads):
+            parts = slices(phi.shape[0], at_once.rows)
+            yield chunk, ((rows, xp.permute_dims(phi[rows, chunk, :], (0, 2, 1))) for rows in parts)
 
-    for rows in slices(batch, plan.rows):
-        _largest(weights[rows, ...], "weights")
-        _largest(X[rows, ...], "X")
-        out[rows, :] = _summed(layer, heads_last(rows), X[rows, ...])
+    for samples in slices(batch, plan.rows):
+        _largest(weights[samples, ...], "weights")
+        _largest(X[samples, ...], "X")
+        out[samples, :] = _summed(layer, blocks(samples), X[samples, ...])
     return out
 
 
@@ -163,13 +165,14 @@ def _in_blocks(
     xp = array_namespace(X)
     out = xp.empty_like(y)
     plan = _plan(layers, X.shape[1], out, memory_cap)
+    scratch = scratch_memory(xp, plan.product_numbers, X.dtype)
     for rows in slices(X.shape[0], plan.rows):
         tokens, q = X[rows, ...], y[rows, ...]
         if positions:
             tokens, q = _with_positions(tokens, q)
-        for layer, heads in zip(layers, plan.heads, strict=True):
+        for layer, at_once in zip(layers, plan.layers, strict=True):
             _check_scores(layer, tokens, q)
-            sums = _summed(layer, weight_blocks(layer, tokens, q, heads), tokens)
+            sums = _summed(layer, weight_blocks(layer, tokens, q, at_once, scratch), tokens)
             q = q + sums if layer.residual else sums
         _largest(q, "the output", "finite; the weights are too large for their dtype")
         out[rows, :] = q[:, : y.shape[1]]
@@ -206,17 +209,21 @@ def _summed(layer: Layer, blocks: WeightBlocks, X: Array) -> Array:
     rows, n, _ = X.shape
     least, most = float(xp.min(layer.values)), float(xp.max(layer.values))
     # Counts are exact where sums of a common value are not: ties of votes stay ties.
-    factor, values = (least, xp.ones_like(layer.values)) if least == most else (1, layer.values)
-    mixture = xp.zeros((rows, 1), dtype=xp.float64)
-    for chunk, weights in blocks:
-        a = values[chunk]
-        part = xp.reshape(weights, (-1, a.shape[0])) @ a
-        mixture = mixture + xp.reshape(xp.astype(part, xp.float64), (rows, -1))
-    if mixture.shape[1] < n:
-        rest = xp.sum(xp.astype(values, xp.float64)) - mixture
-        mixture = xp.concat([mixture, rest], axis=1)
-    mixture = xp.astype(factor * mixture, X.dtype)
-    out = xp.matmul(mixture[:, None, :], X)[:, 0, :]
+    common = least == most
+    mixture = xp.zeros((rows, n), dtype=xp.float64)
+    total, weighed = 0.0, n
+    for chunk, parts in blocks:
+        a = xp.ones_like(layer.values[chunk]) if common else layer.values[chunk]
+        total += float(xp.sum(xp.astype(a, xp.float64)))
+        for part, weights in parts:
+            weighed = weights.shape[1]
+            sums = xp.reshape(weights, (-1, a.shape[0])) @ a
+            mixture[part, :weighed] += xp.reshape(xp.astype(sums, xp.float64), (-1, weighed))
+    if weighed < n:
+        mixture[:, 1] = total - mixture[:, 0]
+    if common:
+        mixture = least * mixture
+    out = xp.matmul(xp.astype(mixture, X.dtype)[:, None, :], X)[:, 0, :]
     return out if layer.matrix is None else out @ layer.matrix.T
 
 
@@ -224,12 +231,14 @@ def _summed_matrices(V: Array, blocks: WeightBlocks, X: Array) -> Array:
     xp = array_namespace(X)
     rows, n, m = X.shape
     out = xp.zeros((rows, m), dtype=xp.float64)
-    for chunk, weights in blocks:
-        if weights.shape[1] < n:
-            weights = xp.concat([weights, 1 - weights], axis=1)
-        pooled = xp.matmul(xp.permute_dims(weights, (0, 2, 1)), X)
+    for chunk, parts in blocks:
         stacked = xp.reshape(xp.permute_dims(V[chunk, :, :], (0, 2, 1)), (-1, m))
-        out += xp.astype(xp.reshape(pooled, (rows, -1)) @ stacked, xp.float64)
+        for part, weights in parts:
+            if weights.shape[1] < n:
+                weights = xp.concat([weights, 1 - weights], axis=1)
+            pooled = xp.matmul(xp.permute_dims(weights, (0, 2, 1)), X[part, ...])
+            sums = xp.reshape(pooled, (-1, stacked.shape[0])) @ stacked
+            out[part, :] += xp.astype(sums, xp.float64)
     return xp.astype(out, X.dtype)
 
 

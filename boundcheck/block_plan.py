@@ -11,12 +11,15 @@ from boundcheck.problem import whole_number
 #: 1 GiB.
 DEFAULT_MEMORY_CAP = 2**30
 
-#: Numbers of a block's scores on a CPU. The elementwise work between two matrix products
-#: then stays in the cache: measured at batch 4096, d = 64, N = 2, H = 1024 in float32,
-#: 2^16 to 2^18 numbers are equally fast and one block of everything takes a third longer.
-_CACHED_NUMBERS = 2**17
+#: Numbers of one matrix product's result on a CPU. Larger ones leave the last cache, and
+#: smaller ones make the threads of the product wait for each other more often: on a busy
+#: machine half the size took three times as long.
+_PRODUCT_NUMBERS = 2**21
 #: Samples of a block on a CPU: enough to make up for rearranging the heads of each block.
-_ROWS = 1024
+_ROWS = 2048
+#: Numbers that go through the elementwise work between two products together on a CPU, so
+#: that they stay in its inner cache: all at once take a third longer.
+_CACHED_NUMBERS = 2**17
 #: Fewer heads at once make poor matrix products; then fewer samples are better.
 _FEW_HEADS = 64
 #: Python's own objects, and headers.
@@ -56,15 +59,32 @@ class LayerShape(NamedTuple):
         heads = min(self.heads, max(0, left // self.bytes_per_head(rows)))
         if cached:
             widest = max(self.r * self.scored, self.m if self.matrices else 0)
-            heads = min(heads, max(1, _CACHED_NUMBERS // (rows * widest)))
+            heads = min(heads, max(1, _PRODUCT_NUMBERS // (rows * widest)))
         return heads
+
+    def product_numbers(self, rows: int, heads: int) -> int:
+        """Numbers of the products of queries and of points with that many heads."""
+        return rows * heads * self.r * (1 + self.scored)
+
+    def rows_cached(self, rows: int, heads: int) -> int:
+        """Samples whose numbers fit into the inner cache with that many heads."""
+        widest = max(self.r * self.scored, self.m if self.matrices else 0)
+        return min(rows, max(1, _CACHED_NUMBERS // (heads * widest)))
+
+
+class LayerBlocks(NamedTuple):
+    """Heads of one matrix product, and samples that are weighed together after it."""
+
+    heads: int
+    rows: int
 
 
 class BlockPlan(NamedTuple):
-    """Samples at once, and for each layer the heads at once."""
+    """Samples of one matrix product, for each layer the rest, and numbers of its products."""
 
     rows: int
-    heads: tuple[int, ...]
+    layers: tuple[LayerBlocks, ...]
+    product_numbers: int
 
 
 def block_plan(
@@ -82,7 +102,7 @@ def block_plan(
     memory_cap : int
         Bytes.
     cached : bool
-        Whether to keep blocks small enough for a CPU's cache; a GPU wants them large.
+        Whether to keep blocks small enough for a CPU's caches; a GPU wants them large.
 
     Raises
     ------
@@ -92,8 +112,9 @@ def block_plan(
     Examples
     --------
     >>> layer = LayerShape(heads=65536, m=64, r=1, points=2, matrices=False, itemsize=4)
-    >>> block_plan([layer], 512, 512 * 64 * 4, 2**30, cached=True)
-    BlockPlan(rows=512, heads=(256,))
+    >>> plan = block_plan([layer], 512, 512 * 64 * 4, 2**30, cached=True)
+    >>> plan.rows, plan.layers
+    (512, (LayerBlocks(heads=4096, rows=32),))
     """
     allowed = "a whole number of bytes"
     memory_cap = whole_number(memory_cap, "memory-cap", allowed, 1)
@@ -101,7 +122,7 @@ def block_plan(
     rows = batch
     if cached:
         widest = max(layer.heads * layer.r * layer.scored for layer in layers)
-        rows = min(batch, max(_ROWS, _CACHED_NUMBERS // widest))
+        rows = min(batch, max(_ROWS, _PRODUCT_NUMBERS // widest))
     while True:
         heads = tuple(layer.heads_at_once(rows, memory, cached) for layer in layers)
         wanted = 1 if rows == 1 else _FEW_HEADS
@@ -109,7 +130,15 @@ def block_plan(
             h >= min(wanted, layer.heads_at_once(rows, 2**63, cached))
             for h, layer in zip(heads, layers, strict=True)
         ):
-            return BlockPlan(rows, heads)
+            both = list(zip(layers, heads, strict=True))
+            return BlockPlan(
+                rows,
+                tuple(
+                    LayerBlocks(h, layer.rows_cached(rows, h) if cached else rows)
+                    for layer, h in both
+                ),
+                max(layer.product_numbers(rows, h) for layer, h in both),
+            )
         if rows == 1:
             least = max(layer.bytes_per_sample() + layer.bytes_per_head(1) for layer in layers)
             least += result_bytes + _OVERHEAD

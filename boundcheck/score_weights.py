@@ -16,12 +16,13 @@ import numpy as np
 from array_api_compat import is_numpy_namespace
 
 from boundcheck.backend import Array, array_namespace
+from boundcheck.block_plan import LayerBlocks
 from boundcheck.errors import InputError
 from boundcheck.layer import Layer, slices
 
-#: Weights of a slice of heads: (batch, N, heads), or of the first of two points alone,
-#: (batch, 1, heads), where the second has the rest to 1.
-WeightBlocks: TypeAlias = Iterable[tuple[slice, Array]]
+#: For each slice of heads the weights of slices of the samples: (samples, N, heads), or of
+#: the first of two points alone, (samples, 1, heads), where the second has the rest to 1.
+WeightBlocks: TypeAlias = Iterable[tuple[slice, Iterable[tuple[slice, Array]]]]
 
 
 def softmax(logits: Array) -> Array:
@@ -71,45 +72,63 @@ def hardmax(logits: Array) -> Array:
     return xp.permute_dims(_hardmax(xp.permute_dims(logits, (0, 2, 1))), (0, 2, 1))
 
 
-def weight_blocks(layer: Layer, X: Array, q: Array, heads: int) -> Iterator[tuple[slice, Array]]:
-    """The weights of each slice of heads, `WeightBlocks`."""
+def weight_blocks(
+    layer: Layer, X: Array, q: Array, at_once: LayerBlocks, scratch: Array | None
+) -> Iterator[tuple[slice, Iterator[tuple[slice, Array]]]]:
+    """The weights of the layer's heads on tokens X (samples, N, m) for queries q, in blocks.
+
+    The matrix products take all samples and at_once.heads heads, what follows them
+    at_once.rows samples. Where scratch memory is given the products are written to it: use the
+    weights of one slice of heads before asking for the next.
+    """
     xp = array_namespace(X)
     rows, n, m = X.shape
     # Of two points only the difference of the scores matters.
     keys = X[:, :1, :] - X[:, 1:, :] if n == 2 else X
     count = keys.shape[1]
     keys = xp.reshape(keys, (rows * count, m))
-    of_keys = _Product(xp, rows * count, layer.r * heads, X.dtype)
-    of_queries = _Product(xp, rows, layer.r * heads, X.dtype)
-    for chunk in slices(layer.heads, heads):
+    for chunk in slices(layer.heads, at_once.heads):
         Q = _columns(layer.Q[chunk, :, :])
         K = Q if layer.K is layer.Q else _columns(layer.K[chunk, :, :])
-        products = xp.reshape(of_keys(keys, K), (rows, count, layer.r, -1))
-        products *= xp.reshape(of_queries(q, Q), (rows, 1, layer.r, -1))
+        on_keys, rest = _product(keys, K, scratch)
+        on_queries, _ = _product(q, Q, rest)
+        on_keys = xp.reshape(on_keys, (rows, count, layer.r, -1))
+        on_queries = xp.reshape(on_queries, (rows, 1, layer.r, -1))
+        yield chunk, _weights(layer, on_keys, on_queries, n, at_once.rows)
+
+
+def _weights(
+    layer: Layer, on_keys: Array, on_queries: Array, n: int, rows_at_once: int
+) -> Iterator[tuple[slice, Array]]:
+    """The weights from K_h^T x_i and Q_h^T q, both (samples, ., r, heads)."""
+    xp = array_namespace(on_keys)
+    for rows in slices(on_keys.shape[0], rows_at_once):
+        products = on_keys[rows, ...]
+        products *= on_queries[rows, ...]
         scores = products[:, :, 0, :] if layer.r == 1 else xp.sum(products, axis=2)
         if layer.scores == "hardmax":
-            yield chunk, xp.astype(scores >= 0, X.dtype) if n == 2 else _hardmax(scores)
+            yield rows, xp.astype(scores >= 0, scores.dtype) if n == 2 else _hardmax(scores)
         elif n == 2:
-            yield chunk, _logistic(layer.inverse_temperature * scores)
+            yield rows, _logistic(layer.inverse_temperature * scores)
         else:
-            yield chunk, _softmax(scores, layer.inverse_temperature)
+            yield rows, _softmax(scores, layer.inverse_temperature)
 
 
-class _Product:
-    """Matrix products of at most that many rows and columns; the next one overwrites the last.
+def scratch_memory(xp: ModuleType, numbers: int, dtype: Any) -> Array | None:
+    """Memory for the products of all blocks, on a CPU: fresh memory for each costs a quarter more.
 
-    On a CPU, fresh memory for every block costs a quarter of the product's time.
+    None on other devices, whose libraries keep freed memory.
     """
+    return xp.empty((numbers,), dtype=dtype) if is_numpy_namespace(xp) else None
 
-    def __init__(self, xp: ModuleType, rows: int, columns: int, dtype: Any) -> None:
-        in_place = is_numpy_namespace(xp)
-        self._memory = xp.empty((rows * columns,), dtype=dtype) if in_place else None
 
-    def __call__(self, A: Array, B: Array) -> Array:
-        if self._memory is None:
-            return A @ B
-        shape = A.shape[0], B.shape[1]
-        return np.matmul(A, B, out=self._memory[: shape[0] * shape[1]].reshape(shape))
+def _product(A: Array, B: Array, scratch: Array | None) -> tuple[Array, Array | None]:
+    """A B, in the first numbers of scratch where there is one, and the rest of scratch."""
+    if scratch is None:
+        return A @ B, None
+    shape = A.shape[0], B.shape[1]
+    size = shape[0] * shape[1]
+    return np.matmul(A, B, out=scratch[:size].reshape(shape)), scratch[size:]
 
 
 def _columns(A: Array) -> Array:

@@ -507,6 +507,20 @@ def test_the_memory_cap_is_kept(
     assert peak_bytes(network, X[:2], y[:2], least) <= least
 
 
+def test_large_blocks_are_within_the_cap(monkeypatch: pytest.MonkeyPatch) -> None:
+    # On a GPU blocks are as large as the cap allows; here NumPy takes the same ones.
+    rng = np.random.default_rng(14)
+    layer = random_layer(rng, 3000, 8, 2, "shared", scores="softmax")
+    network = Network(layers=(layer,), d=8, points=3)
+    X, y = random_samples(rng, 500, 3, 8)
+    expected = apply_network(network, X, y)
+    monkeypatch.setattr("boundcheck.attention.is_cupy", lambda xp: True)
+    for cap in (2**20, 2**24, 2**27):
+        peak = peak_bytes(network, X, y, cap)
+        assert cap / 4 < peak <= cap
+    np.testing.assert_allclose(apply_network(network, X, y), expected, atol=1e-11)
+
+
 def test_positions_are_within_the_cap() -> None:
     rng = np.random.default_rng(10)
     n = 40

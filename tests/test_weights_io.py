@@ -358,11 +358,12 @@ def test_a_damaged_file_is_refused_or_still_a_network(
         assert read_network(folder / f"a{suffix}").heads >= 1
 
 
-def npz_with_header(path: Path, shape: str, content: bytes, compression: int) -> None:
-    """A .npz whose array Q announces a shape of the test's choice."""
+def npz_with_header(path: Path, shape: str, content: bytes) -> None:
+    """A .npz with one head, whose Q announces a shape of the test's choice."""
     header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
     start = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
-    with zipfile.ZipFile(path, "w", compression) as archive:
+    np.savez(path, values=np.ones(1))
+    with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("Q.npy", start + content)
 
 
@@ -370,7 +371,7 @@ def npz_with_header(path: Path, shape: str, content: bytes, compression: int) ->
     "shape", ["(1000000000, 64, 1)", f"({10**30},)", f"({9 * '9' * 500}, 2)", f"({4000 * '9,'})"]
 )
 def test_sizes_that_the_file_does_not_have(tmp_path: Path, shape: str) -> None:
-    npz_with_header(tmp_path / "a.npz", shape, bytes(80), zipfile.ZIP_STORED)
+    npz_with_header(tmp_path / "a.npz", shape, bytes(80))
     refusal(tmp_path / "a.npz")
     header = json.dumps({"Q": {"dtype": "F64", "shape": [10**9, 64], "data_offsets": [0, 80]}})
     (tmp_path / "a.safetensors").write_bytes(
@@ -383,8 +384,30 @@ def test_sizes_that_the_file_does_not_have(tmp_path: Path, shape: str) -> None:
 
 @pytest.mark.parametrize("shape", ["(-1, 5, 2)", "(True, 5, 2)", "'abc'", "(2.5,)", "[3, 5, 2]"])
 def test_shapes_that_are_none(tmp_path: Path, shape: str) -> None:
-    npz_with_header(tmp_path / "a.npz", shape, bytes(80), zipfile.ZIP_STORED)
+    npz_with_header(tmp_path / "a.npz", shape, bytes(80))
     refusal(tmp_path / "a.npz")
+
+
+def test_an_array_has_exactly_the_bytes_it_announces(tmp_path: Path) -> None:
+    npz_with_header(tmp_path / "a.npz", "(1, 5, 2)", bytes(80))
+    assert read_network(tmp_path / "a.npz").d == 5
+    for size in (79, 81, 88):
+        npz_with_header(tmp_path / "a.npz", "(1, 5, 2)", bytes(size))
+        assert "as many bytes as it announces" in refusal(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_checksums_are_compared(tmp_path: Path, save: Any) -> None:
+    save(tmp_path / "a.npz", Q=Q3, values=ONE3)
+    content = (tmp_path / "a.npz").read_bytes()
+    with zipfile.ZipFile(tmp_path / "a.npz") as archive:
+        sums = [struct.pack("<L", member.CRC) for member in archive.infolist()]
+    for checksum in sums:
+        # Where the directory at the end repeats it.
+        at = content.rindex(checksum)
+        damaged = content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
+        (tmp_path / "a.npz").write_bytes(damaged)
+        assert "CRC" in refusal(tmp_path / "a.npz")
 
 
 def test_a_small_file_that_unpacks_to_gigabytes(tmp_path: Path, monkeypatch: Any) -> None:
