@@ -86,8 +86,10 @@ def best_value(d: int, beta: float) -> Numeric:
     # With A = 1 - 2 E q and B = 1 - 4 E q + 4 E q^2, as in the error.
     above = 1 - share.value
     below = above - share.value + 2 * plain.value
-    # E q <= 1/2 and E q^2 >= (E q)^2: the slopes are at most 4.5 in size.
-    return Numeric(above / below, 4.5 * (plain.error_estimate + share.error_estimate))
+    # E q <= 1/2 and E q^2 >= (E q)^2: the slopes are at most 4.5 in size. The value is
+    # about 1, so its own rounding counts where E q is tiny.
+    rounding = 4 * math.ulp(1.0)
+    return Numeric(above / below, 4.5 * (plain.error_estimate + share.error_estimate) + rounding)
 
 
 @lru_cache(maxsize=256)
