@@ -53,7 +53,8 @@ def test_bounds_json_has_the_theory_counts(
     assert found == PUBLISHED_HEADS[question]
     for row in out["bounds"]:
         assert row.keys() >= {
-            "id", "name", "direction", "kind", "head_class", "depth", "heads", "parameters", "error",
+            "id", "name", "direction", "kind", "head_class", "depth", "heads", "parameters",
+            "error",
         }  # fmt: skip
         if row["heads"] is None:
             assert row["reason"]

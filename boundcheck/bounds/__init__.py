@@ -1,0 +1,1 @@
+"""The bounds: one module each, a registry of all, one protocol."""

@@ -29,15 +29,15 @@ def bounds(
 ) -> None:
     """Every bound on the heads needed for an error, or on the error of some heads."""
     from boundcheck.bounds.lower import explanation
-    from boundcheck.comparison import compare
-    from boundcheck.problem import Problem, whole_number
-    from boundcheck.reports import (
+    from boundcheck.bounds_report import (
         bounds_sheet,
         explanation_json,
         explanation_sheet,
         problem_json,
         row_json,
     )
+    from boundcheck.comparison import compare
+    from boundcheck.problem import Problem, whole_number
     from boundcheck.sheets import SheetFormat, format_named
 
     form = "json" if as_json else format_named(form, also=("json",))

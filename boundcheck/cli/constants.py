@@ -27,8 +27,8 @@ def constants(
     """The largest constants at which the published forms (T5) stay below T1 on a grid."""
     from boundcheck.bounds.supported_constants import DEFAULT_GRID, supported_constants
     from boundcheck.cli.progress import tracked
+    from boundcheck.constants_report import constant_json, constants_sheet
     from boundcheck.problem import MAX_DIMENSION, whole_number
-    from boundcheck.reports import constant_json, constants_sheet
     from boundcheck.sheets import SheetFormat, format_named
 
     form = "json" if as_json else format_named(form, also=("json",))

@@ -105,8 +105,8 @@ def _last(
 
 
 def _json(network: Network, found: Evaluation) -> dict[str, Any]:
+    from boundcheck.bounds_report import error_json
     from boundcheck.cli.construct import description
-    from boundcheck.reports import error_json
 
     low, high = found.measured.interval(SHOWN_SIGMAS)
     shown: dict[str, Any] = {

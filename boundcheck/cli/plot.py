@@ -33,9 +33,9 @@ def plot(
     """Draw the heads that are excluded and those that suffice."""
     from boundcheck.cli.progress import tracked
     from boundcheck.curves import EPS_RANGE, heads_curves
+    from boundcheck.curves_report import curves_json
     from boundcheck.files import writable_path
     from boundcheck.plots import draw, figure_format
-    from boundcheck.reports import curves_json
 
     target = output or f"heads-d{d.strip()}-r{r.strip()}-against-{against}.png"
     inches = _width(width)

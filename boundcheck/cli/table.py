@@ -29,8 +29,8 @@ def table(
     """Heads over a grid: rows (d, r), a column for each eps."""
     from boundcheck.bounds.registry import bound_named
     from boundcheck.problem import Problem
-    from boundcheck.reports import table_cells, table_sheet
     from boundcheck.sheets import SheetFormat, format_named
+    from boundcheck.table_report import table_cells, table_sheet
 
     form = "json" if as_json else format_named(form, also=("json",))
     ids = options.listed(bound, "bound") if bound is not None else ["T1s" if skip else "T1"]

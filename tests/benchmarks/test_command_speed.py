@@ -17,7 +17,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from boundcheck.bounds.registry import bound_named
 from boundcheck.problem import Problem
-from boundcheck.reports import table_cells
+from boundcheck.table_report import table_cells
 
 COMMANDS = {
     "help": ["--help"],
