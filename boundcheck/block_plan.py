@@ -13,7 +13,7 @@ DEFAULT_MEMORY_CAP = 2**30
 
 #: Numbers of one matrix product's result on a CPU. Larger ones leave the last cache, and
 #: smaller ones make the threads of the product wait for each other more often: on a busy
-#: machine half the size took three times as long.
+#: machine half the size took two to four times as long.
 _PRODUCT_NUMBERS = 2**21
 #: Samples of a block on a CPU: enough to make up for rearranging the heads of each block.
 _ROWS = 2048
