@@ -15,7 +15,7 @@ from boundcheck.capacity import Capacity, capacities
 from boundcheck.errors import InputError
 from boundcheck.harmonics import harmonic_dimension
 from boundcheck.problem import HEAD_CLASSES, HeadClass, Problem
-from boundcheck.values import Enclosure
+from boundcheck.values import Enclosure, HeadCount
 
 
 def error(
@@ -214,18 +214,54 @@ def test_an_error_far_out_of_reach_gives_a_valid_count() -> None:
     assert error(8, 2, count.heads - 1).lo > Fraction(1, 10**400)
 
 
-def test_a_cut_short_condition_is_not_hidden_by_the_other(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_error_beyond_all_degrees_followed_is_bounded_from_above_too() -> None:
+    # One scalar rank-1 head uses up 1/(2l+1) of degree l at d = 3: ten million
+    # heads leave all of degree 10^7 and more, whose energy is about 4e-8 (H6).
+    found = error(3, 1, 10**7, "scalar")
+    assert 0 <= found.lo <= found.hi < Fraction(1, 10**5)
+    assert found.hi > Fraction(1, 10**9)
+
+
+@pytest.mark.parametrize("bits", [66, 70, 80, 96, 128])
+def test_too_few_bits_leave_the_count_open_instead_of_wrong(bits: int) -> None:
+    # Counts of up to 180 binary digits; few bits must not decide them wrongly.
+    capacity, decided = Capacity(40, 3, 2, 0, 1), 0
+    for eps in (Fraction(k, 400) for k in range(8, 120, 3)):
+        exact = lower_balls.least_heads(capacity, eps, skip=False).heads
+        assert exact is not None
+        for count in (8, 16, 40, 100):
+            with working_precision(bits):
+                spectrum = lower_balls.Spectrum(capacity, bits)
+                low, high = lower_balls._crossing(spectrum, count, eps, skip=False)
+            assert low <= exact
+            if low == high:
+                assert low == exact
+                decided += 1
+    assert decided > 0
+
+
+def test_a_search_cut_short_gives_a_smaller_count(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = Problem.of(16, 2, "0.02", head_class="generalized")
-    sharp = T1().heads(problem)
+    whole = T1().heads(problem)
     monkeypatch.setattr(lower_balls, "MAX_TERMS", 16)
     cut = T1().heads(problem)
-    assert sharp.sharp
+    assert whole.sharp
     assert not cut.sharp
     assert cut.heads is not None
-    assert sharp.heads is not None
-    assert 1 <= cut.heads <= sharp.heads
+    assert whole.heads is not None
+    assert 1 <= cut.heads <= whole.heads
+
+
+def test_a_condition_cut_short_is_not_hidden_by_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The first of the two conditions might exclude more than the second's 5.
+    def answer(capacity: Capacity, eps: Fraction, skip: bool) -> HeadCount:
+        return HeadCount(3, "cut", sharp=False) if capacity.D == 15 else HeadCount(5)
+
+    monkeypatch.setattr(lower_balls, "least_heads", answer)
+    found = T1().heads(Problem.of(16, 2, "0.02", head_class="generalized"))
+    assert found == HeadCount(5, "cut", sharp=False)
 
 
 def test_a_question_without_eps() -> None:

@@ -74,6 +74,21 @@ def test_a_quotient_of_two_quadratics_against_nsum() -> None:
     assert found.width < Fraction(1, 10**15)
 
 
+@pytest.mark.parametrize("start", [Fraction(47, 4), Fraction(13)])
+def test_a_small_first_deviation_is_not_taken_for_all(start: Fraction) -> None:
+    # At order 3 the deviation changes sign near n = 12, so later terms deviate
+    # more than the first. The sum is a hypergeometric function, by mpmath.
+    mp = mpmath.MPContext()
+    mp.dps = 20
+    n, root = mp.mpf(start.numerator) / start.denominator, mp.sqrt(11)
+    exact = Fraction(mp.nstr(mp.hyp3f2(1, n, n, n + 4 - root, n + 4 + root, 1), 18))
+    with working_precision(100):
+        above, below = arb_poly([0, 0, 1]), arb_poly([5, 8, 1])
+        found = enclosure(telescoped_sum(above, below, ball(start), arb(1), 3))
+    assert exact in found
+    assert found.width < Fraction(1, 100)
+
+
 def test_the_sum_contains_the_rest_of_a_longer_one() -> None:
     # S(N) = u_N + S(N+1), at every order.
     with working_precision(100):
