@@ -272,3 +272,20 @@ def test_a_closed_pipe_is_no_error() -> None:
     command = f"{sys.executable} -m boundcheck bounds --d 64 --r 4 --eps 0.1 | head -n 1"
     out = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert out.stderr == ""
+
+
+def test_without_flint_the_lower_bounds_stay() -> None:
+    code = (
+        "import sys; sys.modules['flint'] = None\n"
+        "from boundcheck.cli import run\n"
+        "codes = [run(['bounds', '--d=64', '--r=4', '--eps=0.1', '--json']), run(['constants'])]\n"
+        "sys.exit(codes != [0, 2])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    rows = json.loads(out.stdout)["bounds"]
+    found = {row["head_class"]: row["heads"] for row in rows if row["id"] == "T1"}
+    assert found == PUBLISHED_HEADS["64", "4", "0.1"]
+    assert not {"U3", "T2"} & {row["id"] for row in rows}
+    left_out, refused = out.stderr.splitlines()
+    assert "U3" in left_out
+    assert "flint" in refused

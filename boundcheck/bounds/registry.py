@@ -30,7 +30,30 @@ _MODULES = {
 }
 
 
+#: Bounds whose numbers are balls; T1 and T1s have exact rationals to fall back on.
+_NEED_FLINT = ("T5a", "T5b", "T2", "U3", "U4b")
+
+
 @lru_cache(maxsize=1)
+def _flint_works() -> bool:
+    try:
+        import flint  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def left_out_bounds() -> tuple[str, ...]:
+    """Ids of the bounds that need python-flint, where it cannot be imported; else none.
+
+    Examples
+    --------
+    >>> left_out_bounds()
+    ()
+    """
+    return () if _flint_works() else _NEED_FLINT
+
+
 def all_bounds() -> tuple[Bound, ...]:
     """The bounds, lower ones first; without python-flint, those that do not need it.
 
@@ -39,14 +62,7 @@ def all_bounds() -> tuple[Bound, ...]:
     >>> [bound.id for bound in all_bounds() if bound.direction == "lower"]
     ['T1', 'T1s', 'T5a', 'T5b']
     """
-    bounds = []
-    for bound_id in _MODULES:
-        try:
-            bounds.append(bound_named(bound_id))
-        except ImportError as error:
-            if (error.name or "").partition(".")[0] != "flint":
-                raise
-    return tuple(bounds)
+    return tuple(bound_named(i) for i in _MODULES if i not in left_out_bounds())
 
 
 @lru_cache
@@ -56,7 +72,7 @@ def bound_named(bound_id: str) -> Bound:
     Raises
     ------
     InputError
-        If there is none.
+        If there is none, or it needs python-flint and that cannot be imported.
 
     Examples
     --------
@@ -65,5 +81,8 @@ def bound_named(bound_id: str) -> Bound:
     """
     if bound_id not in _MODULES:
         raise InputError("bound", bound_id, ", ".join(_MODULES))
+    if bound_id in _NEED_FLINT and not _flint_works():
+        others = ", ".join(i for i in _MODULES if i not in _NEED_FLINT)
+        raise InputError("bound", bound_id, f"{others}, since python-flint cannot be imported")
     module = import_module(f"boundcheck.bounds.{_MODULES[bound_id]}")
     return cast(Bound, getattr(module, bound_id)())

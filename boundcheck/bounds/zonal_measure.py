@@ -106,8 +106,11 @@ def zonal_measure(d: int, nodes: list[float], weights: list[float]) -> ZonalMeas
         for E, lam, c in zip(
             spectrum.energies, spectrum.signs, _moments(spectrum, nodes, weights), strict=True
         ):
-            bias += E * (1 - lam * c) ** 2
-            captured += E * (lam * c) ** 2
+            # Products, not powers: Arb's square of a ball around exactly 0 is not a number.
+            kept = lam * c
+            rest = 1 - kept
+            bias += E * (rest * rest)
+            captured += E * (kept * kept)
         # Degrees above the last one kept. |P_l| <= 1 on [0, 1], so |c_l| <= A;
         # |lambda_{l+2}| = |lambda_l| l/(l+d), so |lambda_l c_l| <= a there, with
         # a = |lambda| A at the first degree left out. Their energies add up to

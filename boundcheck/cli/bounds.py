@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any, cast
 
 import typer
@@ -29,6 +30,7 @@ def bounds(
 ) -> None:
     """Every bound on the heads needed for an error, or on the error of some heads."""
     from boundcheck.bounds.lower import explanation
+    from boundcheck.bounds.registry import left_out_bounds
     from boundcheck.bounds_report import (
         bounds_sheet,
         explanation_json,
@@ -50,6 +52,9 @@ def bounds(
     count = None
     if heads is not None:
         count = whole_number(heads, "heads", "a whole number, 0 or more", 0)
+    if left_out_bounds():
+        names = ", ".join(left_out_bounds())
+        print(f"boundcheck: without python-flint, {names} are left out", file=sys.stderr)
     rows = compare(problem, head_classes=classes, heads=count)
 
     parts = None
