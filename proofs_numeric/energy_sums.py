@@ -131,5 +131,7 @@ def energy_below(D: int, degree: int) -> arb:
 
 
 def gegenbauer_ratio(D: int, degree: int, t: arb) -> arb:
-    """P_l(t) in dimension D >= 3, from the Gegenbauer function of flint."""
+    """P_l(t) in dimension D >= 3, from flint's Gegenbauer function."""
+    if t == 1:  # where flint has no value
+        return arb(1)
     return t.gegenbauer_c(arb(degree), arb(D - 2) / 2) / comb(degree + D - 3, degree)

@@ -9,7 +9,7 @@ from boundcheck.errors import InputError
 from proofs_numeric.claim import Claim
 
 _HARMONICS = ("h1", "h2", "h3", "h4", "h5", "h6", "h7", "l1", "l2", "l3", "k1", "k2")
-_BOUNDS = ("t1", "t1s", "t2", "u1", "u2")
+_BOUNDS = ("t1", "t1s", "t2", "u1", "u2", "u3", "u3r", "u4", "u4s")
 #: Modules of this package that hold a claim; a module's name is the id in lower case.
 MODULES = (*_HARMONICS, *_BOUNDS)
 
