@@ -289,3 +289,11 @@ def test_without_flint_the_lower_bounds_stay() -> None:
     left_out, refused = out.stderr.splitlines()
     assert "U3" in left_out
     assert "flint" in refused
+
+
+def test_a_terminal_without_unicode_gets_plain_letters() -> None:
+    command = [sys.executable, "-m", "boundcheck", "table", "--d=64", "--r=1", "--eps=0.01"]
+    out = subprocess.run(
+        command, capture_output=True, check=True, env={"PYTHONIOENCODING": "ascii", "PATH": ""}
+    )
+    assert b"7.4 x 10^56" in out.stdout
