@@ -21,7 +21,7 @@ MAX_DIMENSION = 10**6
 #: A head count given by the user may have this many digits.
 MAX_DIGITS = 100_000
 
-_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,6})?", re.ASCII)
+_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,6})?", re.ASCII)
 _FRACTION = re.compile(r"[+-]?\d+/\d+", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 
