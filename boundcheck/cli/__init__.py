@@ -8,7 +8,17 @@ from collections.abc import Sequence
 
 import typer
 
-from boundcheck.cli import backend, bounds, constants, construct, evaluate, plot, table, verify
+from boundcheck.cli import (
+    backend,
+    bounds,
+    certify,
+    constants,
+    construct,
+    evaluate,
+    plot,
+    table,
+    verify,
+)
 from boundcheck.errors import InputError, UndecidedError
 
 DONE, FAILED, BAD_INPUT, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -28,6 +38,7 @@ app.command("construct")(construct.construct)
 app.command("evaluate")(evaluate.evaluate)
 app.command("backend")(backend.backend)
 app.command("verify")(verify.verify)
+app.command("certify")(certify.certify)
 
 
 @app.callback()
