@@ -203,6 +203,8 @@ def test_bad_values_are_refused_in_one_line(
         (["plot", "--d=64", "--r=4", "--eps=0.4,0.1"], "eps"),
         (["plot", "--d=64", "--r=4", "--width=wide"], "width: got 'wide'"),
         (["plot", "--d=64", "--r=4", "--width=1e9"], "width: got '1e9'"),
+        (["table", "--d=16", "--r=1", "--eps", "0.1", "--eps=0.2"], "eps: got '0.1 and 0.2'"),
+        (["plot", "--d=16", "--r=1", "-o", "a.png", "--output=b.png"], "output: got 'a.png and"),
         (["draw"], "draw"),
     ],
 )

@@ -15,6 +15,8 @@ from boundcheck.cli import (
     constants,
     construct,
     evaluate,
+    explain,
+    formula,
     plot,
     table,
     verify,
@@ -38,6 +40,8 @@ app.command("construct")(construct.construct)
 app.command("evaluate")(evaluate.evaluate)
 app.command("backend")(backend.backend)
 app.command("verify")(verify.verify)
+app.command("formula")(formula.formula)
+app.command("explain")(explain.explain)
 app.command("certify")(certify.certify)
 
 
@@ -58,6 +62,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     0 done, 1 a check failed, 2 bad input, 3 undecided, 130 interrupted.
     """
     try:
+        _refuse_repeated(sys.argv[1:] if arguments is None else arguments)
         # An explicit typer.Exit comes back as its code, a finished command as None.
         code = app(args=arguments, standalone_mode=False, prog_name="boundcheck")
         sys.stdout.flush()
@@ -84,10 +89,28 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # The reader has closed its end, as `| head` does; stdout must not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    except ImportError as error:
+        _complain(f"{error.name or error}: cannot be imported here, and this command needs it")
+        return BAD_INPUT
     except OSError as error:
         # Such as a full disk in the middle of a write.
         _complain(f"output: {error}")
         return BAD_INPUT
+
+
+def _refuse_repeated(arguments: Sequence[str]) -> None:
+    # The parser keeps the last of several; the others would be dropped in silence.
+    seen: dict[str, str] = {}
+    for i, argument in enumerate(arguments):
+        name, sign, value = argument.partition("=")
+        name = "--output" if name == "-o" else name
+        if argument == "--" or not name.startswith("--"):
+            continue
+        value = value if sign else next(iter(arguments[i + 1 : i + 2]), "")
+        if name in seen:
+            parameter = name.removeprefix("--")
+            raise InputError(parameter, f"{seen[name]} and {value}", "one value, given once")
+        seen[name] = value
 
 
 def _complain(message: str) -> None:
