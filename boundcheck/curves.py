@@ -38,8 +38,9 @@ LARGEST_DIMENSION = 1024
 
 #: Places at the start, as close as the steps of a lower bound lie, since a gap that
 #: holds a whole step can look straight at its middle; gaps are halved up to so many
-#: times where the curve bends.
+#: times where the curve bends. Other curves start with every fourth place.
 _PLACES = 65
+_COARSER = 4
 _HALVINGS = 5
 #: Visible: this share of the figure's height or width.
 _VISIBLE = 0.004
@@ -173,18 +174,20 @@ def heads_curves(
         problem = Problem.of(d, r, EPS_OF_SWEEPS if eps is None else eps, skip=skip)
     places = _first_places(problem, sweep, eps_range)
 
-    def sampled(groups: Sequence[Group], label: str) -> list[Curve]:
+    def sampled(groups: Sequence[Group], label: str, first: Sequence[Place]) -> list[Curve]:
         at = partial(_at, problem, sweep)
-        return _sampled(groups, at, places, lambda todo: track(todo, label))
+        return _sampled(groups, at, first, lambda todo: track(todo, label))
 
-    curves = sampled([_excluded(head_class) for head_class in HEAD_CLASSES], "lower bounds")
+    coarse = [*places[:-1:_COARSER], places[-1]]
+    excluded = [_excluded(head_class) for head_class in HEAD_CLASSES]
+    curves = sampled(excluded, "lower bounds", places)
     for group in _sufficient():
         if sweep == "eps":
             curves.append(_sampled_by_heads(group, problem, places[0], places[-1]))
         else:
-            curves += sampled([group], group.role)
+            curves += sampled([group], group.role, coarse)
     for group in _others():
-        curves += sampled([group], group.role)
+        curves += sampled([group], group.role, coarse)
     if sweep == "eps":
         curves[-1] = _rising_part(curves[-1])
     shown = tuple(curve for curve in curves if any(curve.heads))

@@ -29,7 +29,6 @@ from boundcheck.label_placement import (
 
 #: Inches: one column of a two-column paper.
 COLUMN_WIDTH = 3.4
-_HEIGHT_SHARE = 0.84
 FONT = "STIXGeneral"
 MATH_FONT = "stix"
 #: Points.
@@ -120,12 +119,14 @@ class Layout:
 
 def layout(curves: HeadCurves, *, width: float = COLUMN_WIDTH) -> Layout:
     """Positions of all lines, ticks and labels of the figure."""
-    full_width, full_height = 72 * width, 72 * width * _HEIGHT_SHARE
+    # Wide figures need not be as high in proportion.
+    full_width, full_height = 72 * width, 72 * min(0.84 * width, 1.5 + 0.4 * width)
     decades = _decades(curves)
     y_values = _y_tick_values(decades)
     left = 16 + max(text_width(text, TICK_SIZE) for _, text in y_values)
-    last_text = max(text_width(str(int(curves.last)), TICK_SIZE), 8.0)
-    bottom, right, above = 25.0, last_text / 2 + 2, 12.0
+    x_values = _x_tick_values(curves)
+    widest = max(text_width(text, TICK_SIZE) for _, text in x_values)
+    bottom, right, above = 25.0, widest / 2 + 2, 12.0
     axes = left, bottom, full_width - left - right, full_height - bottom - above
     scale = _Scale(_log10(curves.first), _log10(curves.last), decades, axes[2], axes[3])
     shown = [curve for curve in curves.curves if _shows(curve)]
@@ -142,7 +143,7 @@ def layout(curves: HeadCurves, *, width: float = COLUMN_WIDTH) -> Layout:
         axes,
         lines,
         _labels(curves, lines, axes[2], axes[3]),
-        _x_ticks(curves, scale),
+        _x_ticks(x_values, scale),
         [Tick(scale.up(v), text) for v, text in y_values],
         {"eps": r"squared error $\varepsilon$", "r": "rank $r$ of each head", "d": "dimension $d$"}[
             curves.against
@@ -173,9 +174,12 @@ def _decades(curves: HeadCurves) -> float:
     for curve in curves.curves:
         if curve.role == "published":
             continue
-        known = [i for i, count in enumerate(curve.heads) if count is not None]
-        x = np.array([_log10(curve.places[i]) for i in known])
-        y = np.array([curve.log10_heads[i] for i in known], dtype=float)
+        known = [
+            (_log10(place), height)
+            for place, height in zip(curve.places, curve.log10_heads, strict=True)
+            if height is not None
+        ]
+        x, y = np.array(known).T
         left = first if curve.role in _WHOLE else middle
         shown = [*y[x >= left], *np.interp([left], x, y)]
         half = max(half, *shown)
@@ -202,15 +206,16 @@ def _y_tick_values(decades: float) -> list[tuple[float, str]]:
     ]
 
 
-def _x_ticks(curves: HeadCurves, scale: _Scale) -> list[Tick]:
+def _x_tick_values(curves: HeadCurves) -> list[tuple[Place, str]]:
+    """The places that get a tick, the most important ones first, and their text."""
     if curves.against == "eps":
-        values = _eps_ticks(Fraction(curves.first), Fraction(curves.last))
-    else:
-        first, last = int(curves.first), int(curves.last)
-        values = [
-            (Fraction(2**k), str(2**k)) for k in range(last.bit_length()) if first <= 2**k <= last
-        ]
-        values += [(Fraction(end), str(end)) for end in (first, last)]
+        return _eps_ticks(Fraction(curves.first), Fraction(curves.last))
+    first, last = int(curves.first), int(curves.last)
+    powers = [2**k for k in range(last.bit_length()) if first <= 2**k]
+    return [(place, str(place)) for place in dict.fromkeys((*powers, first, last))]
+
+
+def _x_ticks(values: list[tuple[Place, str]], scale: _Scale) -> list[Tick]:
     ticks: list[Tick] = []
     for value, text in values:
         at, half = scale.across(value), text_width(text, TICK_SIZE) / 2 + 2
@@ -219,12 +224,11 @@ def _x_ticks(curves: HeadCurves, scale: _Scale) -> list[Tick]:
             for tick in ticks
             if tick.text
         )
-        if all(tick.at != at for tick in ticks):
-            ticks.append(Tick(at, "" if crowded else text))
+        ticks.append(Tick(at, "" if crowded else text))
     return ticks
 
 
-def _eps_ticks(first: Fraction, last: Fraction) -> list[tuple[Fraction, str]]:
+def _eps_ticks(first: Fraction, last: Fraction) -> list[tuple[Place, str]]:
     low, high = floor(_log10(first)), floor(_log10(last))
     powers = [Fraction(10) ** k for k in range(low, high + 1)]
     if high - low > 12:
@@ -232,12 +236,12 @@ def _eps_ticks(first: Fraction, last: Fraction) -> list[tuple[Fraction, str]]:
     digits = (1, 2, 5, 3, 4, 6, 7, 8, 9) if high - low < 3 else (1,)
     values = [digit * power for digit in digits for power in powers]
     shown = {digit * power for digit in (1, 2, 5) for power in powers} | {first, last}
-    inside = [
-        value
-        for value in (*values[: 3 * len(powers)], first, last, *values)
+    order = dict.fromkeys((*values[: 3 * len(powers)], first, last, *values))
+    return [
+        (value, _decimal(value) if value in shown else "")
+        for value in order
         if first <= value <= last
     ]
-    return [(value, _decimal(value) if value in shown else "") for value in inside]
 
 
 def _decimal(x: Fraction) -> str:
@@ -309,7 +313,7 @@ def _labels(curves: HeadCurves, lines: list[Line], width: float, height: float) 
     ]
     published = [label for label in roles if label.name == "published"]
     roles = [label for label in roles if label.name != "published"]
-    return placed_labels(board, [*excluded, *roles, *classes, *published])
+    return placed_labels(board, [*roles[:2], *excluded, *roles[2:], *classes, *published])
 
 
 def _class_labels(boundaries: dict[str, Array], inner: tuple[Array, Array]) -> list[Label]:
@@ -343,7 +347,9 @@ def _class_label(names: list[str], points: Array) -> Label:
 
 
 def _band(outer: Array, inner: Array) -> tuple[Array, Array]:
-    """For each dot of the outer line its distance to the inner one and the point halfway."""
+    """For dots of the outer line their distance to the inner one and the points halfway."""
+    # Enough dots for any place of a label's leader; the table of distances stays small.
+    outer, inner = (line[:: max(1, len(line) // 600)] for line in (outer, inner))
     nearest = inner[nearest_points(outer, inner)]
     return np.hypot(*(outer - nearest).T), (outer + nearest) / 2
 
@@ -367,6 +373,7 @@ def _texts(curve: Curve) -> list[tuple[str, ...]]:
             return [
                 ("arbitrary scores", f"suffice ({ids})"),
                 (f"arbitrary scores suffice ({ids})",),
+                ("arbitrary", "scores", f"suffice ({ids})"),
             ]
         case "full rank":
             return [(f"one full-rank head ({ids})",)]

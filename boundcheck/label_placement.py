@@ -20,14 +20,15 @@ Index: TypeAlias = NDArray[np.int64]
 
 #: White space around a label's box, to curves and to other labels.
 CLEARANCE = 1.5
-#: Places lie on a grid of this width and height.
+#: Places lie on a grid of this width and height, or of so many columns and rows.
 _STEP = (4.0, 2.0)
+_GRID = (60, 100)
 #: A label this close to its curve needs no leader line.
 _NEAR = 5.0
 #: Space around a label in a region beyond which more does not help.
 _ROOM = 14.0
 #: Costs, where one point of distance between label and curve costs one.
-_LEADER_COST = 14.0
+_LEADER_COST = 28.0
 _CROSSING_COST = 8.0
 _AMBIGUITY_COST = 12.0
 _SHADED_COST = 8.0
@@ -134,9 +135,24 @@ class Places:
 
 
 def placed_labels(board: Board, labels: Sequence[Label]) -> list[Placed]:
-    """All labels that have any place, each at the cheapest one among the others."""
+    """All labels that have any place, each at the cheapest one among the others.
+
+    The first labels choose first; or those of regions do, or choose last,
+    where that serves all of them better.
+    """
     places = {i: found for i, label in enumerate(labels) if (found := board.places(label))}
+    regions = [i for i in places if labels[i].inside is not None]
+    others = [i for i in places if labels[i].inside is None]
+    orders = list(places), [*regions, *others], [*others, *regions]
+    choices = [_choice(labels, {i: places[i] for i in order}) for order in orders]
+    chosen, _ = min(choices, key=lambda choice: choice[1])
+    return [places[i].placed(labels[i], k) for i, k in sorted(chosen.items())]
+
+
+def _choice(labels: Sequence[Label], places: dict[int, Places]) -> tuple[dict[int, int], float]:
+    """The place that each label takes, in this order and again, and what all of them cost."""
     chosen: dict[int, int] = {}
+    costs: dict[int, float] = {}
     for _ in range(_ROUNDS):
         before = dict(chosen)
         for i, options in places.items():
@@ -147,9 +163,10 @@ def placed_labels(board: Board, labels: Sequence[Label]) -> list[Placed]:
                     if labels[i].family and labels[i].family == labels[j].family:
                         cost += _APART_COST * _box_gaps(options.boxes, places[j].boxes[k])
             chosen[i] = int(np.argmin(cost))
+            costs[i] = float(cost[chosen[i]])
         if chosen == before:
             break
-    return [places[i].placed(labels[i], k) for i, k in chosen.items()]
+    return chosen, sum(costs.values())
 
 
 def _cost_beside(places: Places, box: Array, leader: Array) -> Array:
@@ -266,8 +283,12 @@ class Board:
 
     def _free_boxes(self, size: Size, lowest: float) -> Array:
         c = CLEARANCE
-        x = np.arange(c, self.width - size.width - c, _STEP[0])
-        y = np.arange(lowest + c, self.height - size.height - c, _STEP[1])
+        across, up = (
+            max(step, length / count)
+            for step, length, count in zip(_STEP, (self.width, self.height), _GRID, strict=True)
+        )
+        x = np.arange(c, self.width - size.width - c, across)
+        y = np.arange(lowest + c, self.height - size.height - c, up)
         x, y = (grid.ravel() for grid in np.meshgrid(x, y))
         boxes = np.column_stack([x, y, x + size.width, y + size.height])
         free: Array = boxes[_count(self._occupied, boxes + np.array([-c, -c, c, c])) == 0]
@@ -278,7 +299,7 @@ class Board:
         room = np.minimum(boxes[:, 0], _ROOM)
         if self.curves and len(boxes):
             room = np.minimum(room, _distances(boxes, np.concatenate([*self.curves.values()]))[0])
-        tightness: Array = _ROOM - room
+        tightness: Array = (_ROOM - room) / 2
         return tightness
 
     def _crossings(self, leaders: Array, own: str) -> Array:
