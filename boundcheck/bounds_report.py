@@ -164,12 +164,14 @@ def _error_cell(value: Value | None, direction: Direction, form: SheetFormat) ->
 
 def explanation_sheet(problem: Problem, parts: Explanation, form: SheetFormat) -> Sheet:
     """The lower bound degree by degree, one line each."""
-    style = NUMBER_STYLE[form] or "plain"
+    style = NUMBER_STYLE[form]
 
     def number(n: int, direction: Direction) -> Cell:
         return count_cell(HeadCount(n), direction, form)
 
     def fraction(x: Enclosure) -> Cell:
+        if style is None:
+            return Cell(repr(safe_float(x.lo, "down")), right=True)
         return Cell(significant_text(x.lo, 6, SAFE["lower"], style), ready=True, right=True)
 
     header = ("degree", "N(D,l)", "m(l) of one head", "E_l/2", "adds to the error")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from boundcheck.bounds.base import Bound
 from boundcheck.bounds.registry import all_bounds
+from boundcheck.errors import InputError
 from boundcheck.problem import HEAD_CLASSES, HeadClass, Problem
 from boundcheck.values import Direction, HeadCount, Kind, Value
 
@@ -65,12 +66,19 @@ def compare(
     heads : int, optional
         Ask for the error of this many whole heads instead.
 
+    Raises
+    ------
+    InputError
+        If no class, or an unknown one, is listed.
+
     Examples
     --------
     >>> rows = compare(Problem.of(64, 4, "0.1"), head_classes=["standard"])
     >>> rows[0].id, rows[0].count.heads, rows[0].parameters
     ('T1', 78614, 40250368)
     """
+    if not head_classes or any(c not in HEAD_CLASSES for c in head_classes):
+        raise InputError("head-classes", str(head_classes), f"some of {', '.join(HEAD_CLASSES)}")
     shown: HeadClass = "standard" if "standard" in head_classes else head_classes[0]
     rows = []
     for bound in all_bounds():

@@ -217,7 +217,7 @@ class EnergySeries:
                 self.energies.append(term)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def energy_series(D: int, bits: int) -> EnergySeries:
     """The shared series for one dimension and precision."""
     return EnergySeries(D, bits)

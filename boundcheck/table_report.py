@@ -24,6 +24,7 @@ class TableCell:
     problem: Problem
     bound: Bound
     count: HeadCount
+    applies: bool = True
 
     def as_json(self) -> dict[str, Any]:
         """The cell, as `table --json` shows it."""
@@ -54,7 +55,7 @@ def table_cells(problems: Sequence[Problem], bounds: Sequence[Bound]) -> list[Ta
         for bound in bounds:
             reason = bound.why_not(problem)
             count = HeadCount(None, reason) if reason else bound.heads(problem)
-            cells.append(TableCell(problem, bound, count))
+            cells.append(TableCell(problem, bound, count, applies=reason is None))
     return cells
 
 
@@ -82,10 +83,7 @@ def table_sheet(cells: Sequence[TableCell], form: SheetFormat) -> Sheet:
         label = [Cell(str(d), right=True), Cell(str(r), right=True)]
         if several:
             label.append(Cell(bound_id))
-        counts = [
-            count_cell(found[eps].count, found[eps].bound.direction, form, TABLE_DIGITS)
-            for eps in columns
-        ]
+        counts = [_count(found.get(eps), form) for eps in columns]
         rows.append((*label, *counts))
     math = form == "latex"
     names = ["$d$", "$r$"] if math else ["d", "r"]
@@ -93,6 +91,13 @@ def table_sheet(cells: Sequence[TableCell], form: SheetFormat) -> Sheet:
     header_cells = [Cell(name, ready=True) for name in (*names, *(["bound"] if several else []))]
     header_cells += [Cell(name, ready=True) for name in eps_names]
     return Sheet(tuple(header_cells), tuple(rows), _table_caption(cells), _table_notes(cells))
+
+
+def _count(cell: TableCell | None, form: SheetFormat) -> Cell:
+    if cell is None or not cell.applies:
+        # Not asked yet when the work was interrupted, or not a question for this bound.
+        return Cell("" if cell is None else "n/a", right=True)
+    return count_cell(cell.count, cell.bound.direction, form, TABLE_DIGITS)
 
 
 def _table_caption(cells: Sequence[TableCell]) -> str:

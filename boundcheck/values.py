@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar, Literal
 
@@ -136,3 +137,8 @@ class HeadCount:
     heads: int | None
     reason: str | None = None
     sharp: bool = True
+
+    def __repr__(self) -> str:
+        # Python refuses to print integers of thousands of digits; Decimal does not.
+        heads = None if self.heads is None else Decimal(self.heads)
+        return f"HeadCount(heads={heads}, reason={self.reason!r}, sharp={self.sharp})"

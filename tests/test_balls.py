@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from boundcheck.balls import ball, ball_between, enclosure, working_precision
 from boundcheck.bounds.lower import T1, explanation
-from boundcheck.bounds.lower_balls import Spectrum, _spectrum, least_heads
+from boundcheck.bounds.lower_balls import Spectrum, forget_spectra, least_heads
 from boundcheck.capacity import Capacity
-from boundcheck.harmonics import EnergySeries, energy_series
+from boundcheck.harmonics import EnergySeries
 from boundcheck.problem import Problem
 
 RATIONALS = st.fractions(-(10**6), 10**6)
@@ -67,8 +67,7 @@ def test_threads_take_turns() -> None:
 
 def test_bounds_agree_between_threads() -> None:
     expected = [T1().heads(Problem.of(d, 2, "0.07")).heads for d in range(20, 24)]
-    _spectrum.cache_clear()
-    energy_series.cache_clear()
+    forget_spectra()
     found: dict[int, int | None] = {}
 
     def work(place: int) -> None:
@@ -165,8 +164,7 @@ def test_a_callers_precision_changes_nothing_and_stays() -> None:
     bits, dps = flint.ctx.prec, mpmath.mp.dps
     try:
         flint.ctx.prec, mpmath.mp.dps = 20, 5
-        _spectrum.cache_clear()
-        energy_series.cache_clear()
+        forget_spectra()
         assert (T1().heads(problem), T1().error(problem, 10**6)) == expected
         explanation(problem, 100)
         assert (flint.ctx.prec, mpmath.mp.dps) == (20, 5)

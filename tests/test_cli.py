@@ -203,6 +203,9 @@ def test_bad_values_are_refused_in_one_line(
         (["plot", "--d=64", "--r=4", "--eps=0.4,0.1"], "eps"),
         (["plot", "--d=64", "--r=4", "--width=wide"], "width: got 'wide'"),
         (["plot", "--d=64", "--r=4", "--width=1e9"], "width: got '1e9'"),
+        (["constants", "--d=8", "--r=9", "--eps=0.1"], "r: got 9"),
+        (["table", "--d=16", "--r=1", "--eps=0.1", "--bound=T1", "--skip"], "bound: got 'T1'"),
+        (["table", "--d=16", "--r=1", "--eps=0.1", "--bound=T1s"], "bound: got 'T1s'"),
         (["table", "--d=16", "--r=1", "--eps", "0.1", "--eps=0.2"], "eps: got '0.1 and 0.2'"),
         (["plot", "--d=16", "--r=1", "-o", "a.png", "--output=b.png"], "output: got 'a.png and"),
         (["draw"], "draw"),
@@ -299,3 +302,55 @@ def test_a_terminal_without_unicode_gets_plain_letters() -> None:
         command, capture_output=True, check=True, env={"PYTHONIOENCODING": "ascii", "PATH": ""}
     )
     assert b"7.4 x 10^56" in out.stdout
+
+
+def test_an_uninstalled_backend_does_not_matter(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "boundcheck", "plot", "--d=8", "--r=2", "-o", "a.png"]
+    env = {"MPLBACKEND": "module://no_such_backend", "PATH": "", "HOME": str(tmp_path)}
+    subprocess.run(command, capture_output=True, check=True, env=env, cwd=tmp_path)
+    assert (tmp_path / "a.png").exists()
+
+
+def test_closed_streams_are_no_error() -> None:
+    command = f"{sys.executable} -m boundcheck bounds --d 16 --r 4 --eps 0.1 >&-"
+    out = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert out.stderr == ""
+
+
+def test_interrupted_table_prints_what_is_known(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import boundcheck.table_report as table_report
+
+    whole, calls = table_report.table_cells, []
+
+    def cut_short(*arguments: object) -> object:
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return whole(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(table_report, "table_cells", cut_short)
+    assert run(["table", "--d=16,64", "--r=4", "--eps=0.1,0.2"]) == 130
+    captured = capsys.readouterr()
+    assert " 16    4           55            2" in captured.out
+    assert captured.err == "boundcheck: interrupted\n"
+
+
+def test_explanation_as_csv_is_one_table(capsys: pytest.CaptureFixture[str]) -> None:
+    out = answer(capsys, "bounds", "--d=16", "--r=4", "--eps=0.1", "--explain", "--format=csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert rows[-1]["degree"] == "total"
+    assert float(rows[-1]["adds to the error"]) > 0.1
+
+
+def test_small_eps_in_high_dimension_takes_bounded_memory() -> None:
+    # Counts of ten thousands of digits: the first of them are certified.
+    code = (
+        "import resource\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30, 3 * 2**30))\n"
+        "from boundcheck.cli import run\n"
+        "run(['table', '--d=8192', '--r=1', '--eps=0.001'])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "10^" in out.stdout

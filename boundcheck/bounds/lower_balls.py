@@ -30,6 +30,12 @@ from boundcheck.values import Enclosure, HeadCount
 MAX_TERMS = 2**17
 #: Working precision while the degrees followed are too few, whatever it is.
 FEW_BITS = 128
+#: One series of balls may take so many bits (16 MiB).
+MAX_SERIES_BITS = 2**27
+#: Spectra of more bits than this are not kept for long.
+SHORT_BITS = 2**11
+#: An error's enclosure follows H up to so many bits; beyond, its width stays.
+HEAD_BITS = 2**10
 #: Relative width, divided by H, at which the error counts as known: one head
 #: more or less changes it by more.
 ERROR_WIDTH = Fraction(1, 2**60)
@@ -158,9 +164,25 @@ class Spectrum:
         return best
 
 
-@lru_cache(maxsize=32)
 def _spectrum(capacity: Capacity, bits: int) -> Spectrum:
+    # Those of thousands of bits take much memory: only a few of them are kept.
+    return (_short_spectrum if bits <= SHORT_BITS else _long_spectrum)(capacity, bits)
+
+
+@lru_cache(maxsize=32)
+def _short_spectrum(capacity: Capacity, bits: int) -> Spectrum:
     return Spectrum(capacity, bits)
+
+
+@lru_cache(maxsize=4)  # the capacities of all classes
+def _long_spectrum(capacity: Capacity, bits: int) -> Spectrum:
+    return Spectrum(capacity, bits)
+
+
+def forget_spectra() -> None:
+    """Let go of every spectrum and energy series kept: the next question starts cold."""
+    for kept in (_short_spectrum, _long_spectrum, energy_series):
+        kept.cache_clear()
 
 
 def _rounded_up(bits: int) -> int:
@@ -202,6 +224,12 @@ def least_heads(capacity: Capacity, eps: Fraction, skip: bool) -> HeadCount:
             needed = _rounded_up(128 + 2 * size + low.bit_length())
             if high is None or needed <= bits:
                 break
+            if needed * count > MAX_SERIES_BITS:
+                return HeadCount(
+                    low,
+                    "the first digits are sharp; the last ones take more memory than is spent",
+                    sharp=False,
+                )
             bits = needed
     return HeadCount(
         low,
@@ -266,7 +294,7 @@ def error_at(capacity: Capacity, heads: int, skip: bool) -> Enclosure:
     """1/2 sum_l E_l max(0, 1 - H rho_l) over odd l, for H >= 1."""
     if _no_bound(capacity, heads):
         return Enclosure(Fraction(0), Fraction(0))
-    best = Enclosure(Fraction(0), Fraction(1, 2))
+    best, size = Enclosure(Fraction(0), Fraction(1, 2)), heads.bit_length()
     for count in _doublings(32, MAX_TERMS):
         with working_precision(FEW_BITS):
             rough = _spectrum(capacity, FEW_BITS)
@@ -274,7 +302,7 @@ def error_at(capacity: Capacity, heads: int, skip: bool) -> Enclosure:
             reached = bool(heads * rough.ratios[count - 1] < 1)
         if not reached and count < MAX_TERMS:
             continue
-        bits = _rounded_up(192 + 2 * heads.bit_length()) if reached else FEW_BITS
+        bits = _rounded_up(192 + 2 * min(size, HEAD_BITS)) if reached else FEW_BITS
         with working_precision(bits):
             spectrum = _spectrum(capacity, bits)
             spectrum.extend(count)
@@ -298,6 +326,6 @@ def error_at(capacity: Capacity, heads: int, skip: bool) -> Enclosure:
                 highest = highest.max(total)
             found = Enclosure(enclosure(total / 2).lo, enclosure(highest / 2).hi)
         best = Enclosure(max(best.lo, found.lo), min(best.hi, found.hi))
-        if best.width * heads < best.lo * ERROR_WIDTH:
+        if best.width * (1 << min(size, HEAD_BITS)) < best.lo * ERROR_WIDTH:
             break
     return best

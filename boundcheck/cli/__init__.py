@@ -119,4 +119,8 @@ def _complain(message: str) -> None:
 
 def main() -> None:
     """Entry point of the ``boundcheck`` program."""
+    # A stream that was closed before the start is None: what would go there is dropped.
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     sys.exit(run())

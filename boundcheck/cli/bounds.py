@@ -76,7 +76,9 @@ def bounds(
         emit(json_text(found), output)
         return
     kind = cast(SheetFormat, form)
-    text = bounds_sheet(problem, rows, kind).render(kind)
+    sheets = [bounds_sheet(problem, rows, kind)]
     if parts is not None:
-        text += "\n" + explanation_sheet(problem, parts, kind).render(kind)
-    emit(text, output)
+        # A CSV file holds one table: the one that was asked for on top.
+        added = explanation_sheet(problem, parts, kind)
+        sheets = [added] if kind == "csv" else [*sheets, added]
+    emit("\n".join(sheet.render(kind) for sheet in sheets), output)

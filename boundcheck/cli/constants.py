@@ -8,6 +8,7 @@ import typer
 
 from boundcheck.cli import options
 from boundcheck.cli.output import emit, json_text
+from boundcheck.errors import InputError
 
 
 def constants(
@@ -39,6 +40,8 @@ def constants(
     rs = DEFAULT_GRID.rs
     if r is not None:
         rs = [whole_number(x, "r", "a whole number from 1", 1) for x in options.listed(r, "r")]
+    if min(rs) > max(ds):
+        raise InputError("r", min(rs), f"a whole number from 1 to d = {max(ds)}")
     epss = DEFAULT_GRID.epss if eps is None else options.listed(eps, "eps")
     classes = options.head_classes(head_class)
     found = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -22,7 +23,7 @@ def plot(
     ] = None,
     skip: options.Skip = False,
     width: Annotated[
-        str | None, typer.Option("--width", help="Inches, 2.5 to 14; 3.4 is one column of two.")
+        str | None, typer.Option("--width", help="Inches, 3 to 14; 3.4 is one column of two.")
     ] = None,
     as_json: options.Json = False,
     output: Annotated[
@@ -35,8 +36,15 @@ def plot(
     from boundcheck.curves import EPS_RANGE, heads_curves
     from boundcheck.curves_report import curves_json
     from boundcheck.files import writable_path
-    from boundcheck.plots import draw, figure_format
 
+    # matplotlib reads this variable when it is loaded, and fails on a backend that is
+    # not installed, as a notebook's; the figure is drawn without any.
+    chosen = os.environ.pop("MPLBACKEND", None)
+    try:
+        from boundcheck.plots import draw, figure_format
+    finally:
+        if chosen is not None:
+            os.environ["MPLBACKEND"] = chosen
     target = output or f"heads-d{d.strip()}-r{r.strip()}-against-{against}.png"
     inches = _width(width)
     figure_format(target)
@@ -51,12 +59,13 @@ def plot(
     curves = heads_curves(
         d, r, against=against, eps=one, eps_range=several, skip=skip, track=tracked
     )
-
     path = draw(curves, target) if inches is None else draw(curves, target, width=inches)
     if as_json:
         sys.stdout.write(json_text(curves_json(curves, str(path))))
     else:
         print(f"wrote {path}")
+    if against == "eps" and curves.problem.r >= curves.problem.d - 1:
+        print("boundcheck: r >= d-1: the method gives no or almost no bound", file=sys.stderr)
 
 
 def _width(text: str | None) -> float | None:
@@ -64,8 +73,8 @@ def _width(text: str | None) -> float | None:
         return None
     from boundcheck.problem import exact_fraction
 
-    allowed = "inches from 2.5 to 14"
+    allowed = "inches from 3 to 14"
     inches = float(exact_fraction(text, "width", allowed))
-    if not 2.5 <= inches <= 14:
+    if not 3 <= inches <= 14:
         raise InputError("width", text, allowed)
     return inches

@@ -8,6 +8,7 @@ import typer
 
 from boundcheck.cli import options
 from boundcheck.cli.output import emit, json_text
+from boundcheck.errors import InputError
 
 
 def table(
@@ -28,9 +29,10 @@ def table(
 ) -> None:
     """Heads over a grid: rows (d, r), a column for each eps."""
     from boundcheck.bounds.registry import bound_named
+    from boundcheck.cli.progress import tracked
     from boundcheck.problem import Problem
     from boundcheck.sheets import SheetFormat, format_named
-    from boundcheck.table_report import table_cells, table_sheet
+    from boundcheck.table_report import TableCell, table_cells, table_sheet
 
     form = "json" if as_json else format_named(form, also=("json",))
     ids = options.listed(bound, "bound") if bound is not None else ["T1s" if skip else "T1"]
@@ -41,13 +43,23 @@ def table(
         for one_r in options.listed(r, "r")
         for one_eps in options.listed(eps, "eps")
     ]
-    from boundcheck.cli.progress import tracked
+    for one in chosen:
+        reasons = [one.why_not(problem) for problem in problems]
+        if all(reasons):
+            raise InputError("bound", one.id, f"a bound that applies; here {reasons[0]}")
+    cells: list[TableCell] = []
 
-    cells = [
-        cell for problem in tracked(problems, "table") for cell in table_cells([problem], chosen)
-    ]
-    if form == "json":
-        emit(json_text({"rows": [cell.as_json() for cell in cells]}), output)
-        return
-    kind = cast(SheetFormat, form)
-    emit(table_sheet(cells, kind).render(kind), output)
+    def text() -> str:
+        if form == "json":
+            return json_text({"rows": [cell.as_json() for cell in cells]})
+        kind = cast(SheetFormat, form)
+        return table_sheet(cells, kind).render(kind)
+
+    try:
+        for problem in tracked(problems, "table"):
+            cells += table_cells([problem], chosen)
+    except KeyboardInterrupt:
+        if cells and output is None:
+            emit(text(), None)
+        raise
+    emit(text(), output)

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from boundcheck.bounds.lower_balls import _spectrum
+from boundcheck.bounds.lower_balls import forget_spectra
 from boundcheck.certificate import certificate_text, lower_certificate, upper_certificate
 from boundcheck.checker import check
-from boundcheck.harmonics import energy_series
 from boundcheck.problem import Problem
 
 if TYPE_CHECKING:
@@ -26,8 +25,7 @@ QUESTIONS = [(64, 4, "1/20", 10_000), (1024, 16, "1/20", 20_000), (1024, 1, "1/5
 
 def made(d: int, r: int, eps: str) -> str:
     """The certificate from nothing: no series kept from before."""
-    _spectrum.cache_clear()
-    energy_series.cache_clear()
+    forget_spectra()
     return certificate_text(lower_certificate(Problem.of(d, r, eps)))
 
 

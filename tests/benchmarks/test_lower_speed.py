@@ -17,8 +17,7 @@ import mpmath  # type: ignore[import-untyped]
 import pytest
 
 from boundcheck.bounds.lower import T1
-from boundcheck.bounds.lower_balls import _spectrum
-from boundcheck.harmonics import energy_series
+from boundcheck.bounds.lower_balls import forget_spectra
 from boundcheck.problem import Problem
 
 
@@ -30,8 +29,7 @@ def least(d: int, r: int, eps: str) -> int:
 
 def forget() -> None:
     """Let the next call start from nothing."""
-    _spectrum.cache_clear()
-    energy_series.cache_clear()
+    forget_spectra()
 
 
 def seconds(call: Callable[[], object], repeats: int) -> float:
