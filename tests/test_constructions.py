@@ -200,9 +200,7 @@ def test_majority_vote_layers() -> None:
 
 def test_full_rank_votes_are_always_right() -> None:
     X, y = SampleStream(0, 4).take(0, 1000)
-    assert np.array_equal(
-        apply_network(majority_vote(4, 4, 3, 0), X, y), nearest_neighbor(X, y)
-    )
+    assert np.array_equal(apply_network(majority_vote(4, 4, 3, 0), X, y), nearest_neighbor(X, y))
     with pytest.raises(InputError, match=r"r: got 4, allowed: at most 3"):
         soft_majority_vote(4, 4, 3, 0)
 
