@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import typer
 
 from boundcheck.cli import (
+    attack,
     backend,
     bounds,
     certify,
@@ -38,6 +39,7 @@ app.command("table")(table.table)
 app.command("constants")(constants.constants)
 app.command("construct")(construct.construct)
 app.command("evaluate")(evaluate.evaluate)
+app.command("attack")(attack.attack)
 app.command("backend")(backend.backend)
 app.command("verify")(verify.verify)
 app.command("formula")(formula.formula)

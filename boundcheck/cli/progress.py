@@ -55,8 +55,8 @@ class Bar:
     def __enter__(self) -> Bar:
         return self
 
-    def update(self, done: int, total: int | None) -> None:
-        """So much is done, of so much."""
+    def update(self, done: int, total: int | None, label: str | None = None) -> None:
+        """So much is done, of so much; the label changes to the one given."""
         if time.monotonic() - self._start < DELAY or not sys.stderr.isatty():
             return
         if self._progress is None:
@@ -66,7 +66,9 @@ class Bar:
             self._progress = Progress(console=Console(stderr=True), transient=True)
             self._progress.add_task(self._label, total=total)
             self._progress.start()
-        self._progress.update(self._progress.task_ids[0], completed=done, total=total)
+        self._progress.update(
+            self._progress.task_ids[0], completed=done, total=total, description=label
+        )
 
     def __exit__(
         self,

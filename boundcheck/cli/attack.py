@@ -1,0 +1,304 @@
+"""``boundcheck attack``: heads optimised to beat the lower bounds (U5)."""
+
+from __future__ import annotations
+
+import re
+import sys
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from boundcheck.cli import options
+from boundcheck.cli.evaluate import SHOWN_SIGMAS
+from boundcheck.cli.output import json_text
+from boundcheck.errors import InputError
+from boundcheck.values import Numeric, Statistical
+
+if TYPE_CHECKING:
+    from boundcheck.attack.outcome import Gap, Reference
+    from boundcheck.attack.search import Best, Search
+
+BUDGET = "60s"
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+def attack(
+    d: Annotated[str, typer.Option("--d", help="Embedding dimension, from 2.")],
+    r: options.Rank,
+    heads: Annotated[str, typer.Option("--heads", help="Heads of the layer.")],
+    scores: Annotated[
+        str, typer.Option("--scores", help="hardmax, softmax or arbitrary.")
+    ] = "hardmax",
+    head_class: Annotated[
+        str, typer.Option("--head-class", help="scalar or standard: values a I or any matrices.")
+    ] = "standard",
+    budget: Annotated[
+        str | None,
+        typer.Option("--budget", help=f"Time, as 60s or 2m; {BUDGET} without --starts."),
+    ] = None,
+    starts: Annotated[
+        str | None,
+        typer.Option("--starts", help="How many starts: the same seed gives the same answer."),
+    ] = None,
+    seed: options.Seed = "0",
+    as_json: options.Json = False,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", help="Write the best heads: .npz or .safetensors."),
+    ] = None,
+) -> None:
+    """Try to beat the lower bounds: optimise heads from many starts, show the gaps."""
+    from boundcheck.attack.objectives import objective
+    from boundcheck.attack.search import Search
+    from boundcheck.problem import whole_number
+
+    H = whole_number(heads, "heads", "a whole number from 1", 1)
+    if budget is None and starts is None:
+        budget = BUDGET
+    count = None
+    if starts is not None:
+        count = whole_number(starts, "starts", "a whole number from 1", 1)
+    time_limit = None if budget is None else seconds_given(budget)
+    number = options.seed_number(seed)
+    what = objective(
+        whole_number(d, "d", "a whole number from 2", 2),
+        whole_number(r, "r", "a whole number from 1 to d", 1),
+        H,
+        scores=scores,
+        head_class=head_class,
+        seed=number,
+    )
+    if output is not None:
+        _check_output(output)
+    search = Search(what, number, budget=time_limit, starts=count)
+    interrupted = _interrupted(search)
+    best = search.best
+    if best is None:
+        raise KeyboardInterrupt
+    if output is not None:
+        _write(output, search, best)
+    error, cut = _fresh_error(best, number)
+    interrupted |= cut
+    if error is None:
+        raise KeyboardInterrupt
+    _report(search, best, error, scores=scores, as_json=as_json, interrupted=interrupted)
+
+
+def _report(
+    search: Search,
+    best: Best,
+    error: Numeric | Statistical,
+    *,
+    scores: str,
+    as_json: bool,
+    interrupted: bool,
+) -> None:
+    from boundcheck.attack.outcome import gaps, reference, verdict
+
+    found, known = gaps(best, error), reference(best)
+    if as_json:
+        data = _json(search, best, error, found, known)
+        data["problem"]["scores"], data["interrupted"] = scores, interrupted
+        sys.stdout.write(json_text(data))
+    else:
+        sys.stdout.write(_text(search, best, error, found, known, scores))
+    if verdict(found) == "violated":
+        for gap in found:
+            if gap.verdict == "violated":
+                print(
+                    f"VIOLATED: the error found lies {-gap.gap:.3g} below the certified bound "
+                    f"{gap.id} of {gap.head_class} heads: one of the two is wrong",
+                    file=sys.stderr,
+                )
+    if interrupted:
+        raise KeyboardInterrupt
+    if verdict(found) == "violated":
+        raise typer.Exit(1)
+
+
+def seconds_given(text: str) -> float:
+    """The seconds that a text such as 60s, 2m or 1.5h stands for.
+
+    Raises
+    ------
+    InputError
+        If it is no such text, or stands for no time at all.
+
+    Examples
+    --------
+    >>> seconds_given("60s"), seconds_given("1.5m")
+    (60.0, 90.0)
+    """
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([smh]?)", text.strip(), re.ASCII)
+    seconds = Fraction(found[1]) * _UNITS[found[2]] if found else Fraction(0)
+    if not seconds:
+        raise InputError("budget", text, "a time above 0, as 60s, 2m or 1h")
+    return float(seconds)
+
+
+def _check_output(path: str) -> None:
+    from boundcheck.array_files import SUFFIXES
+    from boundcheck.files import writable_path
+
+    if not path.endswith(SUFFIXES):
+        raise InputError("output", path, "a name that ends in .npz or .safetensors")
+    writable_path(path)
+
+
+def _interrupted(search: Search) -> bool:
+    """Run the search; whether the user cut it short."""
+    import time
+
+    from boundcheck.cli.progress import Bar
+
+    shown = 0.0
+
+    def show(search: Search) -> None:
+        nonlocal shown
+        now = time.monotonic()
+        if now - shown < 0.2 or search.best is None:
+            return
+        shown = now
+        label = f"start {search.started}, best error {search.best.error:.6f}"
+        if search.budget is not None:
+            bar.update(round(min(search.seconds, search.budget)), round(search.budget), label)
+        else:
+            bar.update(search.started - 1, search.starts, label)
+
+    search.notify = show
+    with Bar("attack") as bar:
+        try:
+            search.run()
+        except KeyboardInterrupt:
+            return True
+    return False
+
+
+def _fresh_error(best: Best, seed: int) -> tuple[Numeric | Statistical | None, bool]:
+    """The error measured, as far as it got, and whether the user cut that short."""
+    from boundcheck.attack.outcome import fresh_errors
+
+    last = None
+    try:
+        for error in fresh_errors(best, seed):
+            last = error
+    except KeyboardInterrupt:
+        return last, True
+    return last, False
+
+
+def _write(path: str, search: Search, best: Best) -> None:
+    from dataclasses import replace
+
+    from boundcheck.attack.arbitrary_heads import write_arbitrary_heads
+    from boundcheck.network import Network
+    from boundcheck.weights_io import write_network
+
+    heads = best.heads
+    if isinstance(heads, Network):
+        details: dict[str, float | int | str] = {"seed": str(search.seed), "start": search.started}
+        if best.objective.exact:
+            details["error"] = best.error
+        write_network(path, replace(heads, statement="U5", details=details))
+    else:
+        write_arbitrary_heads(path, heads)
+    print(f"wrote {path}", file=sys.stderr)
+
+
+def _json(
+    search: Search,
+    best: Best,
+    error: Numeric | Statistical,
+    found: tuple[Gap, ...],
+    known: Reference | None,
+) -> dict[str, Any]:
+    from boundcheck.attack.outcome import shape, verdict
+    from boundcheck.bounds_report import error_json
+    from boundcheck.formatting import json_int
+
+    H, d, r = shape(best)
+    return {
+        "problem": {"d": d, "r": r, "heads": H, "head_class": best.heads.head_class},
+        **_error_json(error),
+        "starts": search.started,
+        "cut_short": search.cut_short,
+        "seed": json_int(search.seed),
+        "bounds": [
+            {
+                "id": gap.id,
+                "direction": "lower",
+                "kind": "certified",
+                "head_class": gap.head_class,
+                **error_json(gap.error, "lower"),
+                "gap": gap.gap,
+                "verdict": gap.verdict,
+            }
+            for gap in found
+        ],
+        "reference": None
+        if known is None
+        else {"id": known.id, "what": known.what, **error_json(known.error, "upper")},
+        "verdict": verdict(found),
+    }
+
+
+def _error_json(error: Numeric | Statistical) -> dict[str, Any]:
+    if isinstance(error, Numeric):
+        return {
+            "best_error": error.value,
+            "std_error": 0.0,
+            "kind": "numeric",
+            "error_estimate": error.error_estimate,
+        }
+    from boundcheck.formatting import json_int
+
+    low, high = error.interval(SHOWN_SIGMAS)
+    return {
+        "best_error": error.mean,
+        "std_error": error.std_error,
+        "kind": "statistical",
+        "best_error_ci": [max(0.0, low), high],
+        "samples": error.samples,
+        "samples_seed": json_int(error.seed),
+    }
+
+
+def _text(
+    search: Search,
+    best: Best,
+    error: Numeric | Statistical,
+    found: tuple[Gap, ...],
+    known: Reference | None,
+    scores: str,
+) -> str:
+    from boundcheck.attack.outcome import shape
+    from boundcheck.formatting import error_text
+
+    H, d, r = shape(best)
+    starts = f"{search.started} start{'s' if search.started > 1 else ''}"
+    if search.cut_short:
+        starts += ", the last cut short" if search.budget is not None else ", cut short"
+    lines = [
+        f"{H} {best.heads.head_class} head{'s' if H > 1 else ''} with {scores} scores of rank {r}, "
+        f"d = {d}: {starts}, seed {search.seed}",
+        f"best error  {_error_text(error)}",
+    ]
+    for gap in found:
+        text = error_text(gap.error, "lower")
+        lines.append(
+            f"at least    {text} ({gap.id}, {gap.head_class} heads, certified): "
+            f"gap {gap.gap:.6f}, {gap.verdict}"
+        )
+    if not found:
+        lines.append("at least    no lower bound applies: they need d >= 3")
+    if known is not None:
+        lines.append(f"reachable   {error_text(known.error, 'upper')} ({known.id}, {known.what})")
+    return "\n".join(lines) + "\n"
+
+
+def _error_text(error: Numeric | Statistical) -> str:
+    if isinstance(error, Numeric):
+        return f"{error.value:.8f} (exact but for rounding, about {error.error_estimate:.0e})"
+    low, high = error.interval(SHOWN_SIGMAS)
+    return f"{error.mean:.6f} +- {(high - low) / 2:.6f} (95 %, {error.samples} fresh samples)"
