@@ -18,6 +18,7 @@ from functools import lru_cache
 import numpy as np
 
 from boundcheck.attack.arbitrary_heads import ArbitraryHeads
+from boundcheck.attack.arbitrary_scalars import ArbitraryScalars
 from boundcheck.attack.objective import FloatArray, Parameters
 from boundcheck.attack.ridge_correlations import SignCorrelations
 from boundcheck.attack.ridge_fields import FieldProducts
@@ -27,9 +28,9 @@ from boundcheck.constructions.seeds import heads_generator
 from boundcheck.errors import InputError
 from boundcheck.frames import unit_rows
 
-#: The first degree, the last one, and how many fields each may need.
+#: The first degree, the last one, and how many fields (H r of degree 1) each may need.
 _FIRST_DEGREE, _LAST_DEGREE = 7, 63
-_FIRST_FIELDS, _LAST_FIELDS = 160, 400
+_FIRST_FIELDS, MOST_FIELDS = 160, 400
 #: Eigenvalues of G below this, with fields of length 1, count as zero.
 _NEGLIGIBLE = 1e-10
 
@@ -67,7 +68,7 @@ class ArbitraryMatrices:
     exact = True
 
     def __post_init__(self) -> None:
-        most = _LAST_FIELDS // self.r
+        most = MOST_FIELDS // self.r
         if self.heads_wanted > most:
             raise InputError("heads", self.heads_wanted, f"at most {most} at rank {self.r}")
         if not self.degree:
@@ -106,8 +107,12 @@ class ArbitraryMatrices:
 
     def finer(self) -> ArbitraryMatrices | None:
         """The same with twice the degree, as far as it goes."""
-        degree = self._degree(min(2 * self.degree + 1, _LAST_DEGREE), _LAST_FIELDS)
+        degree = self._degree(min(2 * self.degree + 1, _LAST_DEGREE), MOST_FIELDS)
         return replace(self, degree=degree) if degree > self.degree else None
+
+    def simpler(self) -> ArbitraryScalars:
+        """Scalar heads, which go to higher degrees."""
+        return ArbitraryScalars(self.d, self.r, self.heads_wanted)
 
     def _degree(self, most: int, fields: int) -> int:
         degree = 1

@@ -110,6 +110,9 @@ class ArbitraryScalars:
     def finer(self) -> None:
         """None."""
 
+    def simpler(self) -> None:
+        """None."""
+
     def _dimensions(self, K: FloatArray) -> list[int]:
         """The dimensions of the sums of the heads' spaces, for l = 1, 3, ..."""
         H, d, r = K.shape

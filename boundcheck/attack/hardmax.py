@@ -31,6 +31,8 @@ from boundcheck.sampling import SampleStream
 _QUERIES = 2**11
 _FIRST_NUMBERS = 2**19
 _FINER = 8
+#: Queries for each unknown of the normal equations, at least; every query stands for all x.
+_LEAST_RATIO = 4
 #: Numbers of an array with a row for each query.
 _NUMBERS = 2**21
 
@@ -109,11 +111,15 @@ class Hardmax:
         """The same with more queries; None if this is it."""
         return None if self.fine else replace(self, fine=True)
 
+    def simpler(self) -> None:
+        """None."""
+
     @property
     def queries(self) -> int:
         """How many queries the sample has."""
+        unknowns = self.heads_wanted * (self.d if self.matrices else 1)
         fitting = _FIRST_NUMBERS // (self.heads_wanted * self.d)
-        return min(_QUERIES, max(1, fitting)) * (_FINER if self.fine else 1)
+        return max(min(_QUERIES, fitting), _LEAST_RATIO * unknowns) * (_FINER if self.fine else 1)
 
     @cached_property
     def _blocks(self) -> list[FloatArray]:

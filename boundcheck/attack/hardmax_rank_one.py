@@ -71,6 +71,9 @@ class ScalarHardmaxRankOne:
     def finer(self) -> None:
         """None."""
 
+    def simpler(self) -> None:
+        """None."""
+
 
 @dataclass(frozen=True)
 class MatrixHardmaxRankOne:
@@ -132,6 +135,9 @@ class MatrixHardmaxRankOne:
         return Network(layers=(layer,), d=self.d, points=2)
 
     def finer(self) -> None:
+        """None."""
+
+    def simpler(self) -> None:
         """None."""
 
     def _solved(self, q: FloatArray, k: FloatArray) -> tuple[FloatArray, float, FloatArray]:

@@ -53,6 +53,10 @@ class Objective(Protocol):
         """The same on a larger sample or with more degrees, to finish with; None if exact."""
         ...
 
+    def simpler(self) -> Objective | None:
+        """Heads of a smaller class with an exact error that the search must not stay above."""
+        ...
+
 
 def random_maps(rng: np.random.Generator, shape: tuple[int, ...]) -> Parameters:
     """Independent standard normal Q and K of one shape.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from boundcheck.attack.arbitrary_matrices import ArbitraryMatrices
+from boundcheck.attack.arbitrary_matrices import MOST_FIELDS, ArbitraryMatrices
 from boundcheck.attack.arbitrary_scalars import ArbitraryScalars
 from boundcheck.attack.hardmax import Hardmax
 from boundcheck.attack.hardmax_rank_one import MatrixHardmaxRankOne, ScalarHardmaxRankOne
@@ -19,16 +19,20 @@ SCORES: tuple[Scores, ...] = get_args(Scores)
 #: The classes of heads whose weights sum to 1.
 CLASSES = ("scalar", "standard")
 
-#: Heads times dimension, where the values are matrices or the error is a sample's: the
-#: normal equations have as many unknowns, a sample as many numbers per query.
-_MOST_WIDTH = 1024
-#: Heads of exact scalar objectives.
+#: Heads times dimension up to which values can be matrices: the normal equations have as
+#: many unknowns, and a sample has to be several times larger.
+_MOST_WIDTH = 256
+#: Heads with scalar values.
 _MOST_HEADS = 2048
+_MOST_SAMPLED_HEADS = 256
 _MOST_DIMENSION = 1024
 
 
 def objective(d: int, r: int, heads: int, *, scores: str, head_class: str, seed: int) -> Objective:
     """What to minimise for H heads of rank r, whose weights sum to 1.
+
+    Standard heads get matrices V_h while H d is small enough for them to be fitted; beyond
+    that scalar values, which are allowed too.
 
     Parameters
     ----------
@@ -58,15 +62,16 @@ def objective(d: int, r: int, heads: int, *, scores: str, head_class: str, seed:
         raise InputError("scores", scores, ", ".join(SCORES))
     if head_class not in CLASSES:
         raise InputError("head-class", head_class, " or ".join(CLASSES))
-    matrices = head_class == "standard"
     sampled = scores == "softmax" or (scores == "hardmax" and r > 1)
-    most = _MOST_WIDTH // d if matrices or sampled else _MOST_HEADS
+    most = _MOST_SAMPLED_HEADS if sampled else _MOST_HEADS
     if heads > most:
-        kind = f"{head_class} heads with {scores} scores of rank {r} at d = {d}"
-        raise InputError("heads", heads, f"at most {most} in a search among {kind}")
+        raise InputError("heads", heads, f"at most {most} in a search with {scores} scores")
+    matrices = head_class == "standard" and heads * d <= _MOST_WIDTH
     if scores == "arbitrary":
-        return (ArbitraryMatrices if matrices else ArbitraryScalars)(d, r, heads)
+        if matrices and heads * r <= MOST_FIELDS:
+            return ArbitraryMatrices(d, r, heads)
+        return ArbitraryScalars(d, r, heads)
     if not sampled:
         return (MatrixHardmaxRankOne if matrices else ScalarHardmaxRankOne)(d, heads)
-    kind_of_heads = Softmax if scores == "softmax" else Hardmax
-    return kind_of_heads(d, r, heads, matrices, SampleStream(seed, d))
+    kind = Softmax if scores == "softmax" else Hardmax
+    return kind(d, r, heads, matrices, SampleStream(seed, d))

@@ -19,7 +19,7 @@ from boundcheck.values import Enclosure, Numeric, Statistical
 #: Fresh samples: as many as this, fewer where one of them needs much work.
 _MOST_SAMPLES = 2**19
 _LEAST_SAMPLES = 2**14
-_WORK = 2**32
+_WORK = 2**30
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,8 @@ def fresh_errors(best: Best, seed: int) -> Iterator[Numeric | Statistical]:
 
 def _samples(network: Network) -> int:
     layer = network.layers[0]
-    per_sample = int(np.prod(layer.Q.shape) + np.prod(layer.values.shape))
+    # Drawing x and y takes about as much work as 64 products for each of their numbers.
+    per_sample = int(np.prod(layer.Q.shape) + np.prod(layer.values.shape)) + 64 * network.d
     return max(_LEAST_SAMPLES, min(_MOST_SAMPLES, _WORK // per_sample))
 
 
@@ -126,9 +127,9 @@ def reference(best: Best) -> Reference | None:
     if not isinstance(best.heads, Network):
         if d < 3:
             return None
-        infimum = bound_named("T2").error(Problem.of(d, r), heads)
-        assert isinstance(infimum, Enclosure)
-        return Reference("T2", "infimum of scalar heads with arbitrary scores", infimum)
+        limit = bound_named("T2").error(Problem.of(d, r), heads)
+        assert isinstance(limit, Enclosure)
+        return Reference("T2", "scalar heads with arbitrary scores", limit)
     if d == 2 and r == 1 and best.heads.layers[0].scores == "hardmax":
         from boundcheck.constructions.planar import planar_heads
 
@@ -139,7 +140,7 @@ def reference(best: Best) -> Reference | None:
 
 def shape(best: Best) -> tuple[int, int, int]:
     """H, d and r of the heads."""
-    # Parameters of rank-one objectives have no axis for the rank.
+    # Parameters of rank-one hardmax heads have no axis for the rank.
     H, d, *r = best.objective.shapes[0]
     return H, d, r[0] if r else 1
 

@@ -22,8 +22,10 @@ _LAST_STEPS = 200
 _PAIRS = 20
 #: Relative change of the error at which a minimisation ends; a sample's is not worth more.
 _EXACT_CHANGE, _SAMPLED_CHANGE = 2e-9, 1e-6
-#: Of a budget, what is left for finishing on the finer objective.
+#: Of a budget, what is left for finishing on the finer objective; which is tried only if
+#: so many evaluations by the coarser one would still fit.
 _LAST_SHARE = 0.25
+_LAST_EVALUATIONS = 25
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +75,6 @@ class Search:
         Starts begun.
     cut_short : bool
         Whether time ended within a start, or before the last one asked for.
-    best : Best or None
     """
 
     objective: Objective
@@ -83,7 +84,9 @@ class Search:
     notify: Callable[[Search], None] = field(default=lambda search: None)
     started: int = field(default=0, init=False)
     cut_short: bool = field(default=False, init=False)
-    best: Best | None = field(default=None, init=False)
+    _searched: Best | None = field(default=None, init=False)
+    _simple: Best | None = field(default=None, init=False)
+    _evaluation_seconds: float = field(default=0.0, init=False)
     _began: float = field(default=0.0, init=False)
 
     @property
@@ -91,9 +94,22 @@ class Search:
         """Seconds since `run` was called."""
         return time.monotonic() - self._began
 
+    @property
+    def best(self) -> Best | None:
+        """The best heads so far; None before the first evaluation."""
+        simple, searched = self._simple, self._searched
+        if simple is not None and (searched is None or simple.error <= searched.error):
+            return simple
+        return searched
+
     def run(self) -> Best:
         """Search to the end, and return the best heads found."""
         self._began = time.monotonic()
+        simpler = self.objective.simpler()
+        if simpler is not None:
+            parameters = simpler.start(self._generator(0))
+            error, _ = simpler.error_and_gradient(parameters)
+            self._simple = Best(simpler, parameters, error)
         finer = self.objective.finer()
         share = 1.0 if finer is None else 1 - _LAST_SHARE
         end = math.inf if self.budget is None else share * self.budget
@@ -109,26 +125,32 @@ class Search:
             if not self._minimised(self.objective, start, _STEPS, end):
                 self.cut_short = True
                 break
-        assert self.best is not None
         while finer is not None:
+            assert self._searched is not None
             # An error by the coarser objective says nothing beside one by the finer.
-            parameters, last, finer = self.best.parameters, finer, finer.finer()
+            parameters, last, finer = self._searched.parameters, finer, finer.finer()
             end = math.inf if self.budget is None else self.budget
+            if end - self.seconds < _LAST_EVALUATIONS * self._evaluation_seconds:
+                break
             self._minimised(last, parameters, _LAST_STEPS, end)
+        assert self.best is not None
         return self.best
 
     def _start(self, number: int) -> Parameters:
-        key = np.random.SeedSequence(self.seed, spawn_key=(int(Purpose.HEADS), number))
-        rng = np.random.Generator(np.random.SFC64(key))
+        rng = self._generator(number)
         fresh = self.objective.start(rng)
         H = len(fresh[0])
-        if self.best is None or number % 2 == 0 or H == 1:
+        if self._searched is None or number % 2 == 0 or H == 1:
             return fresh
         drawn = rng.choice(H, max(1, H // 4), replace=False)
-        changed = tuple(array.copy() for array in self.best.parameters)
+        changed = tuple(array.copy() for array in self._searched.parameters)
         for array, new in zip(changed, fresh, strict=True):
             array[drawn] = new[drawn]
         return changed
+
+    def _generator(self, number: int) -> np.random.Generator:
+        key = np.random.SeedSequence(self.seed, spawn_key=(int(Purpose.HEADS), number))
+        return np.random.Generator(np.random.SFC64(key))
 
     def _minimised(self, objective: Objective, start: Parameters, steps: int, end: float) -> bool:
         """Minimise from one start; whether it came to an end before its time was over."""
@@ -136,9 +158,12 @@ class Search:
 
         def error_and_gradient(flat: FloatArray) -> tuple[float, FloatArray]:
             parameters = _unpacked(flat, start)
+            before = self.seconds
             error, gradient = objective.error_and_gradient(parameters)
-            if self.best is None or self.best.objective is not objective or error < self.best.error:
-                self.best = Best(objective, parameters, error)
+            self._evaluation_seconds = self.seconds - before
+            best = self._searched
+            if best is None or best.objective is not objective or error < best.error:
+                self._searched = Best(objective, parameters, error)
             self.notify(self)
             if self.seconds >= end:
                 raise _TimeOverError

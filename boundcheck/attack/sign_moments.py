@@ -64,15 +64,17 @@ def sign_moments(k: FloatArray, weights: FloatArray) -> FloatArray:
            [0.3183, 0.    ]])
     """
     pairs = _Pairs(k)
-    d = k.shape[2]
-    moments = np.zeros((k.shape[1], d, k.shape[1], d))
-    for vectors, size in ((pairs.sums, pairs.sine), (pairs.differences, -pairs.sine)):
-        # One product of matrices for each pair of heads.
-        scaled = (weights * size)[..., None] * vectors
-        moments += np.matmul(scaled.transpose(1, 2, 3, 0), vectors.transpose(1, 2, 0, 3)).transpose(
-            0, 2, 1, 3
-        )
-    moments += np.sum(weights * pairs.angles, axis=0)[:, None, :, None] * np.eye(d)[:, None, :]
+    H, d = k.shape[1:]
+    w = pairs.of(weights)
+    ridge = np.sum(w * pairs.angles, axis=1)[:, None, None] * np.eye(d)
+    for vectors, sizes in ((pairs.sums, w * pairs.sine), (pairs.differences, -w * pairs.sine)):
+        ridge += np.matmul((sizes[:, :, None] * vectors).transpose(0, 2, 1), vectors)
+    moments = np.zeros((H, d, H, d))
+    moments[pairs.first, :, pairs.second, :] = ridge
+    moments[pairs.second, :, pairs.first, :] = ridge
+    both = np.arange(H)
+    alone = math.pi / 2 * np.sum(weights[:, both, both], axis=0)
+    moments[both, :, both, :] = alone[:, None, None] * np.eye(d)
     return np.asarray(moments * (2 / (math.pi * d)))
 
 
@@ -95,53 +97,64 @@ def sign_moments_gradient(
     by_weights : ndarray (n, H, H)
     """
     pairs = _Pairs(k)
-    scale = 2 / (math.pi * k.shape[2])
+    H, d = k.shape[1:]
+    scale = 2 / (math.pi * d)
+    w, pair_into = pairs.of(weights), into[pairs.first, pairs.second]
+    of_sums = np.matmul(pairs.sums, pair_into)
+    of_differences = np.matmul(pairs.differences, pair_into)
+    sums = np.sum(of_sums * pairs.sums, axis=2)
+    differences = np.sum(of_differences * pairs.differences, axis=2)
+    trace = np.trace(pair_into, axis1=1, axis2=2)[:, None]
+    by_weights = np.empty_like(weights)
+    by_pair_weights = (pairs.angles * trace + pairs.sine * (sums - differences)).T
+    by_weights[:, pairs.first, pairs.second] = by_pair_weights
+    by_weights[:, pairs.second, pairs.first] = by_pair_weights
+    both = np.arange(H)
+    by_weights[:, both, both] = math.pi / 2 * np.trace(into[both, both], axis1=1, axis2=2)
     # By c the bracket has the derivative tr - (u.u + w.w) over the sine, and by k, with
-    # c fixed, |w| into u - |u| into w.
-    of_sums, of_differences = (
-        np.matmul(vectors.transpose(1, 2, 0, 3), into).transpose(2, 0, 1, 3)
-        for vectors in (pairs.sums, pairs.differences)
-    )
-    sums = np.sum(of_sums * pairs.sums, axis=3)
-    differences = np.sum(of_differences * pairs.differences, axis=3)
-    trace = np.trace(into, axis1=2, axis2=3)
-    by_weights = scale * (pairs.angles * trace + pairs.sine * (sums - differences))
-    by_c = 2 * weights * pairs.slopes * (trace - sums - differences)
-    by_k = by_c @ k
-    straight = pairs.apart * (
-        pairs.difference_lengths[..., None] * of_sums
-        - pairs.sum_lengths[..., None] * of_differences
-    )
-    by_k += 2 * np.einsum("nhg,nhga->nha", weights, straight)
-    return scale * by_k, by_weights
+    # c fixed, |w| into u - |u| into w; by k' the sign of w is the other one.
+    by_c = np.zeros_like(weights)
+    by_c[:, pairs.first, pairs.second] = (w * pairs.slopes * (trace - sums - differences)).T
+    by_k = (by_c + by_c.transpose(0, 2, 1)) @ k
+    of_sums *= (w * pairs.apart * pairs.difference_lengths)[:, :, None]
+    of_differences *= (w * pairs.apart * pairs.sum_lengths)[:, :, None]
+    start = 0
+    for h in range(H):
+        rows = slice(start, start + H - 1 - h)
+        by_k[:, h] += np.sum(of_sums[rows] - of_differences[rows], axis=0)
+        by_k[:, h + 1 :] += (of_sums[rows] + of_differences[rows]).transpose(1, 0, 2)
+        start = rows.stop
+    return 2 * scale * by_k, scale * by_weights
 
 
 class _Pairs:
-    """k_h + k_g and k_h - k_g as unit vectors u, w (n, H, H, d) and their lengths.
+    """k_h + k_g and k_h - k_g, h < g, as unit vectors u, w (pairs, n, d) and their lengths.
 
     In them the bracket is arcsin(c) I + sqrt(1-c^2) (u u^T - w w^T), which loses no
-    digits where c is near +-1.
+    digits where c is near +-1. Pairs are in the order of their first head.
     """
 
     def __init__(self, k: FloatArray) -> None:
-        sums = k[:, :, None] + k[:, None]
-        differences = k[:, :, None] - k[:, None]
-        self.sum_lengths, self.difference_lengths = (
-            np.linalg.norm(A, axis=3) for A in (sums, differences)
-        )
-        shorter = np.minimum(self.sum_lengths, self.difference_lengths)
-        self.apart = (shorter > _TOGETHER)[..., None]
-        self.sums, self.differences = (
-            np.where(self.apart, A / np.where(self.apart, lengths[..., None], 1.0), 0.0)
-            for A, lengths in (
-                (sums, self.sum_lengths),
-                (differences, self.difference_lengths),
-            )
-        )
+        self.first, self.second = np.triu_indices(k.shape[1], 1)
+        one, other = (k.transpose(1, 0, 2)[heads] for heads in (self.first, self.second))
+        self.sums, self.sum_lengths = _units(one + other)
+        self.differences, self.difference_lengths = _units(one - other)
+        self.apart = np.minimum(self.sum_lengths, self.difference_lengths) > _TOGETHER
         self.angles = math.pi / 2 - 2 * np.arctan2(self.difference_lengths, self.sum_lengths)
         self.sine = self.sum_lengths * self.difference_lengths / 2
-        apart = self.apart[..., 0]
-        self.slopes = np.where(apart, 1 / np.where(apart, self.sine, 1.0), 0.0)
+        self.slopes = np.where(self.apart, 1 / np.where(self.apart, self.sine, 1.0), 0.0)
+
+    def of(self, weights: FloatArray) -> FloatArray:
+        """The weights (n, H, H) as an array (pairs, n)."""
+        return np.ascontiguousarray(weights[:, self.first, self.second].T)
+
+
+def _units(A: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Rows of length 1, and the lengths; rows that are nearly 0 become 0."""
+    lengths = np.sqrt(np.einsum("...d,...d->...", A, A))
+    kept = lengths > _TOGETHER
+    A *= np.where(kept, 1 / np.where(kept, lengths, 1.0), 0.0)[..., None]
+    return A, lengths
 
 
 def across(by_k: FloatArray, k: FloatArray) -> FloatArray:

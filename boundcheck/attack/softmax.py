@@ -24,6 +24,8 @@ from boundcheck.sampling import SampleStream
 _SAMPLES = 2**13
 _FIRST_NUMBERS = 2**20
 _FINER = 8
+#: Samples for each unknown of the normal equations, at least.
+_LEAST_RATIO = 16
 #: Numbers of an array with a row for each sample.
 _NUMBERS = 2**21
 
@@ -95,11 +97,15 @@ class Softmax:
         """The same with more samples; None if this is it."""
         return None if self.fine else replace(self, fine=True)
 
+    def simpler(self) -> None:
+        """None."""
+
     @property
     def samples(self) -> int:
         """How large the sample is."""
-        fitting = _FIRST_NUMBERS // self._width
-        return min(_SAMPLES, max(1, fitting)) * (_FINER if self.fine else 1)
+        unknowns = self.heads_wanted * (self.d if self.matrices else 1)
+        count = max(min(_SAMPLES, _FIRST_NUMBERS // self._width), _LEAST_RATIO * unknowns)
+        return count * (_FINER if self.fine else 1)
 
     @property
     def _width(self) -> int:

@@ -16,10 +16,10 @@ from boundcheck.errors import InputError
 from boundcheck.values import Numeric, Statistical
 
 if TYPE_CHECKING:
-    from boundcheck.attack.outcome import Gap, Reference
     from boundcheck.attack.search import Best, Search
 
 BUDGET = "60s"
+_VALUES = {"scalar": "scalar values", "standard": "matrices as values"}
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
@@ -79,41 +79,15 @@ def attack(
     if output is not None:
         _write(output, search, best)
     error, cut = _fresh_error(best, number)
-    interrupted |= cut
     if error is None:
         raise KeyboardInterrupt
-    _report(search, best, error, scores=scores, as_json=as_json, interrupted=interrupted)
-
-
-def _report(
-    search: Search,
-    best: Best,
-    error: Numeric | Statistical,
-    *,
-    scores: str,
-    as_json: bool,
-    interrupted: bool,
-) -> None:
-    from boundcheck.attack.outcome import gaps, reference, verdict
-
-    found, known = gaps(best, error), reference(best)
-    if as_json:
-        data = _json(search, best, error, found, known)
-        data["problem"]["scores"], data["interrupted"] = scores, interrupted
-        sys.stdout.write(json_text(data))
-    else:
-        sys.stdout.write(_text(search, best, error, found, known, scores))
-    if verdict(found) == "violated":
-        for gap in found:
-            if gap.verdict == "violated":
-                print(
-                    f"VIOLATED: the error found lies {-gap.gap:.3g} below the certified bound "
-                    f"{gap.id} of {gap.head_class} heads: one of the two is wrong",
-                    file=sys.stderr,
-                )
-    if interrupted:
+    report = _Report(search, best, error, scores, head_class, interrupted or cut)
+    sys.stdout.write(json_text(report.json()) if as_json else report.text())
+    if report.verdict == "violated":
+        print(report.alarm(), file=sys.stderr)
+    if report.interrupted:
         raise KeyboardInterrupt
-    if verdict(found) == "violated":
+    if report.verdict == "violated":
         raise typer.Exit(1)
 
 
@@ -206,99 +180,125 @@ def _write(path: str, search: Search, best: Best) -> None:
     print(f"wrote {path}", file=sys.stderr)
 
 
-def _json(
-    search: Search,
-    best: Best,
-    error: Numeric | Statistical,
-    found: tuple[Gap, ...],
-    known: Reference | None,
-) -> dict[str, Any]:
-    from boundcheck.attack.outcome import shape, verdict
-    from boundcheck.bounds_report import error_json
-    from boundcheck.formatting import json_int
+class _Report:
+    """The best heads, their error and the bounds, for a reader or a program."""
 
-    H, d, r = shape(best)
-    return {
-        "problem": {"d": d, "r": r, "heads": H, "head_class": best.heads.head_class},
-        **_error_json(error),
-        "starts": search.started,
-        "cut_short": search.cut_short,
-        "seed": json_int(search.seed),
-        "bounds": [
-            {
-                "id": gap.id,
-                "direction": "lower",
-                "kind": "certified",
-                "head_class": gap.head_class,
-                **error_json(gap.error, "lower"),
-                "gap": gap.gap,
-                "verdict": gap.verdict,
-            }
-            for gap in found
-        ],
-        "reference": None
-        if known is None
-        else {"id": known.id, "what": known.what, **error_json(known.error, "upper")},
-        "verdict": verdict(found),
-    }
+    def __init__(
+        self,
+        search: Search,
+        best: Best,
+        error: Numeric | Statistical,
+        scores: str,
+        head_class: str,
+        interrupted: bool,
+    ) -> None:
+        from boundcheck.attack.outcome import gaps, reference, shape, verdict
 
+        self.search, self.error, self.scores = search, error, scores
+        self.asked, self.head_class = head_class, best.heads.head_class
+        self.interrupted = interrupted
+        self.gaps, self.reference = gaps(best, error), reference(best)
+        self.shape, self.verdict = shape(best), verdict(self.gaps)
+        self.remark = None
+        if self.head_class != head_class:
+            self.remark = "scalar values, which standard heads may have, did better than matrices"
+            if search.objective.simpler() is None:
+                self.remark = "scalar values were searched: too many heads to fit matrices"
 
-def _error_json(error: Numeric | Statistical) -> dict[str, Any]:
-    if isinstance(error, Numeric):
+    def json(self) -> dict[str, Any]:
+        from boundcheck.bounds_report import error_json
+        from boundcheck.formatting import json_int
+
+        H, d, r = self.shape
+        known = self.reference
         return {
-            "best_error": error.value,
-            "std_error": 0.0,
-            "kind": "numeric",
-            "error_estimate": error.error_estimate,
-        }
-    from boundcheck.formatting import json_int
+            "problem": {
+                "d": d, "r": r, "heads": H, "scores": self.scores, "head_class": self.asked,
+            },
+            **self._error_json(),
+            "head_class": self.head_class,
+            "starts": self.search.started,
+            "cut_short": self.search.cut_short,
+            "interrupted": self.interrupted,
+            "seed": json_int(self.search.seed),
+            "bounds": [
+                {
+                    "id": gap.id,
+                    "direction": "lower",
+                    "kind": "certified",
+                    "head_class": gap.head_class,
+                    **error_json(gap.error, "lower"),
+                    "gap": gap.gap,
+                    "verdict": gap.verdict,
+                }
+                for gap in self.gaps
+            ],
+            "reference": known
+            and {"id": known.id, "what": known.what, **error_json(known.error, "upper")},
+            "verdict": self.verdict,
+            "remark": self.remark,
+        }  # fmt: skip
 
-    low, high = error.interval(SHOWN_SIGMAS)
-    return {
-        "best_error": error.mean,
-        "std_error": error.std_error,
-        "kind": "statistical",
-        "best_error_ci": [max(0.0, low), high],
-        "samples": error.samples,
-        "samples_seed": json_int(error.seed),
-    }
+    def text(self) -> str:
+        from boundcheck.formatting import error_text
 
+        H, d, r = self.shape
+        values = _VALUES[self.head_class]
+        starts = "1 start" if self.search.started == 1 else f"{self.search.started} starts"
+        if self.search.cut_short:
+            starts += ", the last cut short"
+        lines = [
+            f"heads       {H} of rank {r}, {self.scores} scores, {values}, d = {d}",
+            f"searched    {starts}, seed {self.search.seed}",
+            f"best error  {self._error_text()}",
+        ]
+        for gap in self.gaps:
+            lines.append(
+                f"at least    {error_text(gap.error, 'lower')} ({gap.id}, {gap.head_class} heads, "
+                f"certified): gap {gap.gap:.6f}, {gap.verdict}"
+            )
+        if not self.gaps:
+            lines.append("at least    no lower bound applies: they need d >= 3")
+        if self.reference is not None:
+            text = error_text(self.reference.error, "upper")
+            lines.append(f"reachable   {text} ({self.reference.id}, {self.reference.what})")
+        if self.remark is not None:
+            lines.append(f"remark      {self.remark}")
+        return "\n".join(lines) + "\n"
 
-def _text(
-    search: Search,
-    best: Best,
-    error: Numeric | Statistical,
-    found: tuple[Gap, ...],
-    known: Reference | None,
-    scores: str,
-) -> str:
-    from boundcheck.attack.outcome import shape
-    from boundcheck.formatting import error_text
-
-    H, d, r = shape(best)
-    starts = f"{search.started} start{'s' if search.started > 1 else ''}"
-    if search.cut_short:
-        starts += ", the last cut short" if search.budget is not None else ", cut short"
-    lines = [
-        f"{H} {best.heads.head_class} head{'s' if H > 1 else ''} with {scores} scores of rank {r}, "
-        f"d = {d}: {starts}, seed {search.seed}",
-        f"best error  {_error_text(error)}",
-    ]
-    for gap in found:
-        text = error_text(gap.error, "lower")
-        lines.append(
-            f"at least    {text} ({gap.id}, {gap.head_class} heads, certified): "
-            f"gap {gap.gap:.6f}, {gap.verdict}"
+    def alarm(self) -> str:
+        """What a violated bound is worth to the reader."""
+        return "\n".join(
+            f"VIOLATED: the error found lies {-gap.gap:.3g} below the certified bound {gap.id} of "
+            f"{gap.head_class} heads; one of the two is wrong, please report both"
+            for gap in self.gaps
+            if gap.verdict == "violated"
         )
-    if not found:
-        lines.append("at least    no lower bound applies: they need d >= 3")
-    if known is not None:
-        lines.append(f"reachable   {error_text(known.error, 'upper')} ({known.id}, {known.what})")
-    return "\n".join(lines) + "\n"
 
+    def _error_json(self) -> dict[str, Any]:
+        from boundcheck.formatting import json_int
 
-def _error_text(error: Numeric | Statistical) -> str:
-    if isinstance(error, Numeric):
-        return f"{error.value:.8f} (exact but for rounding, about {error.error_estimate:.0e})"
-    low, high = error.interval(SHOWN_SIGMAS)
-    return f"{error.mean:.6f} +- {(high - low) / 2:.6f} (95 %, {error.samples} fresh samples)"
+        error = self.error
+        if isinstance(error, Numeric):
+            return {
+                "best_error": error.value,
+                "std_error": 0.0,
+                "kind": error.kind,
+                "error_estimate": error.error_estimate,
+            }
+        low, high = error.interval(SHOWN_SIGMAS)
+        return {
+            "best_error": error.mean,
+            "std_error": error.std_error,
+            "kind": error.kind,
+            "best_error_ci": [max(0.0, low), high],
+            "samples": error.samples,
+            "samples_seed": json_int(error.seed),
+        }
+
+    def _error_text(self) -> str:
+        error = self.error
+        if isinstance(error, Numeric):
+            return f"{error.value:.8f} (exact but for rounding, about {error.error_estimate:.0e})"
+        low, high = error.interval(SHOWN_SIGMAS)
+        return f"{error.mean:.6f} +- {(high - low) / 2:.6f} (95 %, {error.samples} fresh samples)"
