@@ -76,8 +76,8 @@ class Definition:
 
 def sphere_mean(expression: Any) -> Any:
     """E over t = <x, e>, x uniform on S^{d-1}, of an even function: twice the half t > 0."""
-    density = c(d) * (1 - t**2) ** ((d - 3) / sp.Integer(2))
-    return 2 * sp.Integral(expression * density, (t, 0, 1))
+    density = (1 - t**2) ** ((d - 3) / sp.Integer(2))
+    return 2 * c(d) * sp.Integral(expression * density, (t, 0, 1))
 
 
 def odd_sum(expression: Callable[[Any], Any], first: Any = 0) -> Any:
@@ -89,14 +89,12 @@ def odd_sum(expression: Callable[[Any], Any], first: Any = 0) -> Any:
 def definitions() -> tuple[Definition, ...]:
     """What the named functions stand for; none but `moment` is left open."""
     half = sp.Rational(1, 2)
-    beta_density = (
-        B ** (r * half - 1)
-        * (1 - B) ** ((d - r) * half - 1)
-        * sp.gamma(d * half)
-        / (sp.gamma(r * half) * sp.gamma((d - r) * half))
-    )
+    beta_density = B ** (r * half - 1) * (1 - B) ** ((d - r) * half - 1)
+    beta_constant = sp.gamma(d * half) / (sp.gamma(r * half) * sp.gamma((d - r) * half))
     return (
-        Definition(N, (D, l), sp.binomial(D + l - 1, l) - sp.binomial(D + l - 3, l - 2)),
+        # The product, not H1's difference: sympy has taken 1 - H/(difference) for negative
+        # and a maximum with 0 for 0, where numbers were put in for H before d.
+        Definition(N, (D, l), (2 * l + D - 2) * sp.binomial(l + D - 2, l) / (l + D - 2)),
         Definition(E, (D, l), N(D, l) * sign_coefficient(D, l) ** 2),
         Definition(
             sign_coefficient,
@@ -119,7 +117,8 @@ def definitions() -> tuple[Definition, ...]:
         Definition(
             right,
             (d, r, t),
-            sp.Integral(
+            beta_constant
+            * sp.Integral(
                 cdf(d - 1, t * sp.sqrt(B / ((1 - t**2) * (1 - B)))) * beta_density, (B, 0, 1)
             ),
         ),

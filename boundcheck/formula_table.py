@@ -67,8 +67,12 @@ def _heads(
 
 
 def _h1() -> tuple[Formula, ...]:
-    value = sp.binomial(D + l - 1, l) - sp.binomial(D + l - 3, l - 2)
-    return (Formula("H1", "", "N(D, l)", "N(D,l)", "=", value),)
+    difference = sp.binomial(D + l - 1, l) - sp.binomial(D + l - 3, l - 2)
+    left = "N(D, l)", "N(D,l)"
+    return (
+        Formula("H1", "difference", *left, "=", difference),
+        Formula("H1", "product", *left, "=", N(D, l), "l >= 1 or D >= 3"),
+    )
 
 
 def _h2() -> tuple[Formula, ...]:

@@ -52,7 +52,7 @@ class Formula:
     condition: str = ""
 
     def text(self, *, expanded: bool = False) -> str:
-        """The relation on one line; sympy reads its right side back where it is expanded.
+        """The relation on one line; where expanded, sympy.sympify reads its right side back.
 
         Examples
         --------
