@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from fractions import Fraction
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 BUDGET = "60s"
 _VALUES = {"scalar": "scalar values", "standard": "matrices as values"}
+#: Heads up to which one thread is enough.
+_FEW_HEADS = 256
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
@@ -49,11 +52,14 @@ def attack(
     ] = None,
 ) -> None:
     """Try to beat the lower bounds: optimise heads from many starts, show the gaps."""
-    from boundcheck.attack.objectives import objective
-    from boundcheck.attack.search import Search
     from boundcheck.problem import whole_number
 
     H = whole_number(heads, "heads", "a whole number from 1", 1)
+    if H <= _FEW_HEADS:
+        _on_one_thread()
+    from boundcheck.attack.objectives import objective
+    from boundcheck.attack.search import Search
+
     if budget is None and starts is None:
         budget = BUDGET
     count = None
@@ -89,6 +95,16 @@ def attack(
         raise KeyboardInterrupt
     if report.verdict == "violated":
         raise typer.Exit(1)
+
+
+def _on_one_thread() -> None:
+    """Let OpenBLAS start one thread, where NumPy is not loaded yet and the user set no number.
+
+    Matrices of few heads are so small that two threads wait for each other more than they
+    compute: on a busy machine a search makes a third of the starts.
+    """
+    if "numpy" not in sys.modules:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def seconds_given(text: str) -> float:
