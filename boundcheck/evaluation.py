@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -230,7 +229,7 @@ def _measure_error(network: Network) -> Enclosure | None:
 
 
 def _no_error(network: Network) -> Enclosure:
-    return Enclosure(Fraction(0), Fraction(0))
+    return Enclosure.exactly(0)
 
 
 #: Statements with the error of the very network; the others average over heads.

@@ -36,6 +36,17 @@ class Enclosure:
         if self.lo > self.hi:
             raise ValueError(f"an enclosure needs lo <= hi, got lo={self.lo}, hi={self.hi}")
 
+    @classmethod
+    def exactly(cls, x: Fraction | int) -> Enclosure:
+        """The enclosure of a number that is known exactly.
+
+        Examples
+        --------
+        >>> Enclosure.exactly(0)
+        Enclosure(lo=Fraction(0, 1), hi=Fraction(0, 1))
+        """
+        return cls(Fraction(x), Fraction(x))
+
     def __contains__(self, x: Fraction | int) -> bool:
         return self.lo <= x <= self.hi
 

@@ -37,7 +37,7 @@ ERROR_WIDTH = Fraction(1, 2**30)
 #: Enough for neighbouring counts up to MAX_HEADS: 2^60, and as much again.
 _BITS = 192
 
-_ZERO = Enclosure(Fraction(0), Fraction(0))
+_ZERO = Enclosure.exactly(0)
 _NOT_REACHED = "not reached with 10^18 heads"
 _UNDECIDED = "not decided by the degrees followed"
 
@@ -106,7 +106,7 @@ def arbitrary_scores_error_infimum(
     '0.22676'
     """
     if heads == 0:
-        return Enclosure(Fraction(1), Fraction(1))
+        return Enclosure.exactly(1)
     if r == d:
         # m_d(l) >= N(d,l): the head sees everything.
         return _ZERO

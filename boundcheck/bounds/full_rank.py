@@ -197,7 +197,7 @@ class U1:
 
     def error(self, problem: Problem, heads: int) -> Enclosure:
         """0, and 1 without heads; exact."""
-        return _exactly(0 if heads else 1)
+        return Enclosure.exactly(0 if heads else 1)
 
     def heads(self, problem: Problem) -> HeadCount:
         """1."""
@@ -246,7 +246,3 @@ class U2:
         upwards = Context(prec=4, rounding=ROUND_CEILING)
         text = upwards.divide(Decimal(beta.numerator), Decimal(beta.denominator))
         return HeadCount(1, f"inverse temperature beta = {text}")
-
-
-def _exactly(x: int) -> Enclosure:
-    return Enclosure(Fraction(x), Fraction(x))

@@ -114,7 +114,7 @@ class T1s(T1):
 def _error_without_heads(problem: Problem) -> Enclosure:
     # Without heads the layer outputs 0, or A y: E|f|^2 = 1, less the degree-1 part.
     if not problem.skip:
-        return Enclosure(Fraction(1), Fraction(1))
+        return Enclosure.exactly(1)
     first: Enclosure = _engine().odd_energies(problem.d, 1)[0]
     return Enclosure(1 - first.hi / 2, 1 - first.lo / 2)
 

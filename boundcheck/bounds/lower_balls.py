@@ -293,7 +293,7 @@ def odd_energies(D: int, count: int) -> list[Enclosure]:
 def error_at(capacity: Capacity, heads: int, skip: bool) -> Enclosure:
     """1/2 sum_l E_l max(0, 1 - H rho_l) over odd l, for H >= 1."""
     if _no_bound(capacity, heads):
-        return Enclosure(Fraction(0), Fraction(0))
+        return Enclosure.exactly(0)
     best, size = Enclosure(Fraction(0), Fraction(1, 2)), heads.bit_length()
     for count in _doublings(32, MAX_TERMS):
         with working_precision(FEW_BITS):

@@ -157,7 +157,7 @@ def error_at(capacity: Capacity, heads: int, skip: bool) -> Enclosure:
     (0.332401, True)
     """
     if _no_bound(capacity, heads):
-        return Enclosure(Fraction(0), Fraction(0))
+        return Enclosure.exactly(0)
     terms = 16
     while True:
         found = _bound(capacity, heads, skip, terms, _bits(heads))

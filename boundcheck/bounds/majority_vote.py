@@ -379,9 +379,9 @@ class U4b:
         """
         votes = heads - READING_HEADS
         if votes < 1:
-            return _exactly(Fraction(1, 2) if heads else Fraction(1))
+            return Enclosure.exactly(Fraction(1, 2) if heads else Fraction(1))
         bound = majority_vote_error_upper_bound_closed_form(problem.d, min(votes, MAX_HEADS))
-        return bound if bound.hi <= Fraction(1, 2) else _exactly(Fraction(1, 2))
+        return bound if bound.hi <= Fraction(1, 2) else Enclosure.exactly(Fraction(1, 2))
 
     def heads(self, problem: Problem) -> HeadCount:
         """The least number of votes whose bound is certainly at most eps, and their reader."""
@@ -404,10 +404,6 @@ def _one_head(heads: int) -> Numeric:
 
 def _at_most_half(error: Numeric) -> Numeric:
     return error if error.value <= 0.5 else Numeric(0.5, 0.0)
-
-
-def _exactly(x: Fraction) -> Enclosure:
-    return Enclosure(x, x)
 
 
 def _votes_guess(d: int, r: int, eps: Fraction) -> float:

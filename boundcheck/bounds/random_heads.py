@@ -56,9 +56,9 @@ class U3:
         which has error 1/2.
         """
         if heads == 0:
-            return Enclosure(Fraction(1), Fraction(1))
+            return Enclosure.exactly(1)
         if heads <= CORRECTION_HEADS:
-            return Enclosure(Fraction(1, 2), Fraction(1, 2))
+            return Enclosure.exactly(Fraction(1, 2))
         return random_heads_error_upper_bound(problem.d, heads - CORRECTION_HEADS)
 
     def heads(self, problem: Problem) -> HeadCount:
