@@ -75,6 +75,14 @@ class Capacity:
         one, two = r + l - 1, r + l - 2
         return self.now * one * two + self.before * l * two + self.before2 * l * (l - 1), one * two
 
+    def takes_all(self, heads: int) -> bool:
+        """Whether heads * m(l) >= N(D,l) for every l is known, so that T1 is 0.
+
+        m_r(l)/N(D,l) is at least 1 for r >= D, and falls to 1/2 for r = D-1.
+        """
+        r, D = self.r, self.D
+        return r >= D or (r == D - 1 and heads * self.now >= 2)
+
     @property
     def over_ridge_limit(self) -> int:
         """An upper bound of m(l) / m_r(l) for every l, and its limit."""

@@ -205,7 +205,7 @@ def least_heads(capacity: Capacity, eps: Fraction, skip: bool) -> HeadCount:
     Where MAX_TERMS odd degrees do not decide it, a smaller count that is still
     excluded below, marked as not sharp.
     """
-    if _no_bound(capacity, 1):
+    if capacity.takes_all(1):
         return HeadCount(1)
     # Start where tails come down to 2 eps, with some room.
     start = 1
@@ -219,7 +219,7 @@ def least_heads(capacity: Capacity, eps: Fraction, skip: bool) -> HeadCount:
         for _ in range(4):
             with working_precision(bits):
                 low, high = _crossing(_spectrum(capacity, bits), count, eps, skip)
-            if low == high or _no_bound(capacity, low):
+            if low == high or capacity.takes_all(low):
                 return HeadCount(low)
             needed = _rounded_up(128 + 2 * size + low.bit_length())
             if high is None or needed <= bits:
@@ -273,15 +273,6 @@ def _crossing(spectrum: Spectrum, count: int, eps: Fraction, skip: bool) -> tupl
     return low, int(best.upper().ceil().unique_fmpz() or low + 1)
 
 
-def _no_bound(capacity: Capacity, heads: int) -> bool:
-    """Whether heads * rho_l >= 1 for every l, so that the bound is 0.
-
-    m_r(l)/N(D,l) is at least 1 for r >= D, and falls to 1/2 for r = D-1.
-    """
-    r, D = capacity.r, capacity.D
-    return r >= D or (r == D - 1 and heads * capacity.now >= 2)
-
-
 def odd_energies(D: int, count: int) -> list[Enclosure]:
     """E_1, E_3, ..., as many as asked for."""
     series = energy_series(D, ENERGY_BITS)
@@ -292,7 +283,7 @@ def odd_energies(D: int, count: int) -> list[Enclosure]:
 
 def error_at(capacity: Capacity, heads: int, skip: bool) -> Enclosure:
     """1/2 sum_l E_l max(0, 1 - H rho_l) over odd l, for H >= 1."""
-    if _no_bound(capacity, heads):
+    if capacity.takes_all(heads):
         return Enclosure.exactly(0)
     best, size = Enclosure(Fraction(0), Fraction(1, 2)), heads.bit_length()
     for count in _doublings(32, MAX_TERMS):

@@ -156,7 +156,7 @@ def error_at(capacity: Capacity, heads: int, skip: bool) -> Enclosure:
     >>> round(float(found.lo), 6), float(found.width) < 1e-9
     (0.332401, True)
     """
-    if _no_bound(capacity, heads):
+    if capacity.takes_all(heads):
         return Enclosure.exactly(0)
     terms = 16
     while True:
@@ -166,14 +166,9 @@ def error_at(capacity: Capacity, heads: int, skip: bool) -> Enclosure:
         terms *= 2
 
 
-def _no_bound(capacity: Capacity, heads: int) -> bool:
-    # m_r(l) >= N(D,l) for r >= D and >= N(D,l)/2 for r = D-1.
-    return capacity.r >= capacity.D or (capacity.r == capacity.D - 1 and heads * capacity.now >= 2)
-
-
 def _exceeds(capacity: Capacity, heads: int, eps: Fraction, skip: bool) -> bool | None:
     """Whether the bound at H heads is > eps; None where MAX_TERMS do not tell."""
-    if _no_bound(capacity, heads):
+    if capacity.takes_all(heads):
         return False
     terms = 16
     while True:
