@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from boundcheck.bounds.registry import bound_named
+from boundcheck.bounds.registry import bound_named, lower_bound_id
 from boundcheck.problem import Problem, whole_number
 from boundcheck.values import Enclosure, HeadCount
 
@@ -40,7 +40,7 @@ def heads_lower_bound(
     4837667
     """
     problem = Problem.of(d, r, eps, head_class=head_class, skip=skip)
-    return bound_named("T1s" if skip else "T1").heads(problem)
+    return bound_named(lower_bound_id(skip)).heads(problem)
 
 
 def error_lower_bound(
@@ -72,6 +72,6 @@ def error_lower_bound(
     """
     problem = Problem.of(d, r, head_class=head_class, skip=skip)
     heads = whole_number(heads, "heads", "a whole number, 0 or more", 0)
-    found = bound_named("T1s" if skip else "T1").error(problem, heads)
+    found = bound_named(lower_bound_id(skip)).error(problem, heads)
     assert isinstance(found, Enclosure)
     return found

@@ -15,6 +15,7 @@ import json
 from collections.abc import Callable
 from fractions import Fraction
 
+from boundcheck.bounds.registry import lower_bound_id
 from boundcheck.capacity import Capacity, capacities
 from boundcheck.certificate_terms import (
     Certificate,
@@ -104,7 +105,7 @@ def excluding_certificate(problem: Problem, heads: int, *, watch: Watch = unwatc
         ),
         key=lambda pair: pair[0],
     )
-    bound_id = "T1s" if skip else "T1"
+    bound_id = lower_bound_id(skip)
     if margin <= 0:
         raise UndecidedError(f"{bound_id} is not shown to exclude {digits(heads)} heads")
 

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from boundcheck.backend import on_host
-from boundcheck.bounds.registry import bound_named
+from boundcheck.bounds.registry import bound_named, lower_bound_id
 from boundcheck.network import Network
 from boundcheck.problem import HeadClass, Problem
 from boundcheck.values import Enclosure, Numeric, Statistical
@@ -135,7 +135,7 @@ def _applied(network: Network, measured: Statistical) -> AppliedBound:
     head_class = network.head_class
     skip = network.layers[0].residual
     problem = Problem.of(network.d, network.rank, head_class=head_class, skip=skip)
-    bound = bound_named("T1s" if skip else "T1")
+    bound = bound_named(lower_bound_id(skip))
     error = bound.error(problem, network.heads)
     assert isinstance(error, Enclosure)
     return AppliedBound(bound.id, head_class, error, beside_bound(measured, error))

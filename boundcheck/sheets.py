@@ -20,18 +20,23 @@ NUMBER_STYLE: dict[SheetFormat, Style | None] = {
 }
 
 
-def format_named(name: str, *, also: tuple[str, ...] = ()) -> str:
-    """The format of that name.
+_FORMATS: tuple[SheetFormat | Literal["json"], ...] = (*get_args(SheetFormat), "json")
+
+
+def format_named(name: str, as_json: bool) -> SheetFormat | Literal["json"]:
+    """The format of that name, "json" if that is asked for beside it.
 
     Raises
     ------
     InputError
         For an unknown one.
     """
-    known = (*get_args(SheetFormat), *also)
-    if name not in known:
-        raise InputError("format", name, ", ".join(known))
-    return name
+    if as_json:
+        return "json"
+    for known in _FORMATS:
+        if name == known:
+            return known
+    raise InputError("format", name, ", ".join(_FORMATS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,17 @@ def all_bounds() -> tuple[Bound, ...]:
     return tuple(bound_named(i) for i in _MODULES if i not in left_out_bounds())
 
 
+def lower_bound_id(skip: bool) -> str:
+    """The lower bound that speaks of layers with, or without, a free A y.
+
+    Examples
+    --------
+    >>> lower_bound_id(True)
+    'T1s'
+    """
+    return "T1s" if skip else "T1"
+
+
 @lru_cache
 def bound_named(bound_id: str) -> Bound:
     """The bound with that id; loads only what that bound needs.

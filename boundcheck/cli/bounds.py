@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
@@ -40,9 +40,9 @@ def bounds(
     )
     from boundcheck.comparison import compare
     from boundcheck.problem import Problem, whole_number
-    from boundcheck.sheets import SheetFormat, format_named
+    from boundcheck.sheets import format_named
 
-    form = "json" if as_json else format_named(form, also=("json",))
+    kind = format_named(form, as_json)
     problem = Problem.of(d, r, eps, skip=skip)
     classes = options.head_classes(head_class)
     if (eps is None) == (heads is None):
@@ -66,7 +66,7 @@ def bounds(
         parts = explanation(problem.of_class(shown), at)
         problem = problem.of_class(shown)
 
-    if form == "json":
+    if kind == "json":
         found: dict[str, Any] = {
             "problem": problem_json(problem),
             "bounds": [row_json(row) for row in rows],
@@ -75,7 +75,6 @@ def bounds(
             found["explanation"] = explanation_json(parts)
         emit(json_text(found), output)
         return
-    kind = cast(SheetFormat, form)
     sheets = [bounds_sheet(problem, rows, kind)]
     if parts is not None:
         # A CSV file holds one table: the one that was asked for on top.

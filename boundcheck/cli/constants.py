@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
@@ -30,9 +30,9 @@ def constants(
     from boundcheck.cli.progress import tracked
     from boundcheck.constants_report import constant_json, constants_sheet
     from boundcheck.problem import MAX_DIMENSION, whole_number
-    from boundcheck.sheets import SheetFormat, format_named
+    from boundcheck.sheets import format_named
 
-    form = "json" if as_json else format_named(form, also=("json",))
+    kind = format_named(form, as_json)
     allowed = f"a whole number from 3 to {MAX_DIMENSION}"
     ds = DEFAULT_GRID.ds
     if d is not None:
@@ -49,9 +49,8 @@ def constants(
         for one in tracked(classes, "constants")
         for constant in supported_constants(ds, rs, epss, one)
     ]
-    if form == "json":
+    if kind == "json":
         grid: dict[str, Any] = {"d": list(ds), "r": list(rs), "eps": list(epss)}
         emit(json_text({"grid": grid, "constants": [constant_json(c) for c in found]}), output)
         return
-    kind = cast(SheetFormat, form)
     emit(constants_sheet(found, kind).render(kind), output)

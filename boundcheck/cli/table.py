@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
@@ -28,14 +28,14 @@ def table(
     output: options.Output = None,
 ) -> None:
     """Heads over a grid: rows (d, r), a column for each eps."""
-    from boundcheck.bounds.registry import bound_named
+    from boundcheck.bounds.registry import bound_named, lower_bound_id
     from boundcheck.cli.progress import tracked
     from boundcheck.problem import Problem
-    from boundcheck.sheets import SheetFormat, format_named
+    from boundcheck.sheets import format_named
     from boundcheck.table_report import TableCell, table_cells, table_sheet
 
-    form = "json" if as_json else format_named(form, also=("json",))
-    ids = options.listed(bound, "bound") if bound is not None else ["T1s" if skip else "T1"]
+    kind = format_named(form, as_json)
+    ids = options.listed(bound, "bound") if bound is not None else [lower_bound_id(skip)]
     chosen = [bound_named(bound_id) for bound_id in ids]
     problems = [
         Problem.of(one_d, one_r, one_eps, head_class=head_class, skip=skip)
@@ -50,9 +50,8 @@ def table(
     cells: list[TableCell] = []
 
     def text() -> str:
-        if form == "json":
+        if kind == "json":
             return json_text({"rows": [cell.as_json() for cell in cells]})
-        kind = cast(SheetFormat, form)
         return table_sheet(cells, kind).render(kind)
 
     try:
