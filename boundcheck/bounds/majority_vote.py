@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from boundcheck.bounds.base import MAX_HEADS
@@ -295,7 +294,7 @@ class U4:
         return _head_count(None if half is None else 2 * half - 1)
 
 
-class U4s:
+class U4s(U4):
     """U4s: the majority of rank-r hardmax votes, read by one softmax head.
 
     Examples
@@ -306,18 +305,7 @@ class U4s:
 
     id: ClassVar[str] = "U4s"
     name: ClassVar[str] = "soft majority of rank-r votes"
-    direction: ClassVar[Direction] = "upper"
-    kind: ClassVar[Kind] = "numeric"
-    depth: ClassVar[int] = 2
     scores: ClassVar[str] = "hardmax, then softmax"
-
-    def why_not(self, problem: Problem) -> str | None:
-        """None: two layers may do this for every head class, with or without a skip."""
-        return None
-
-    def rank(self, problem: Problem) -> int:
-        """r; the head of the second layer has rank 1."""
-        return problem.r
 
     def error(self, problem: Problem, heads: int) -> Numeric:
         """The error of heads - 1 votes at the best inverse temperature.
@@ -362,8 +350,8 @@ class U4b:
     scores: ClassVar[str] = "hardmax"
 
     def why_not(self, problem: Problem) -> str | None:
-        """None, unless python-flint is missing."""
-        return "needs python-flint" if find_spec("flint") is None else None
+        """None, as for U4."""
+        return None
 
     def rank(self, problem: Problem) -> int:
         """1, whatever r is."""

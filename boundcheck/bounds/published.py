@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
@@ -36,7 +36,30 @@ def _exact_constant(name: str, value: float) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True)
-class T5a:
+class _Form:
+    """What the published forms have in common: constants, and one layer of heads of rank r."""
+
+    direction: ClassVar[Direction] = "lower"
+    kind: ClassVar[Kind] = "published"
+    depth: ClassVar[int] = 1
+    scores: ClassVar[str] = "any"
+
+    def __post_init__(self) -> None:
+        for name, value in self.constants.items():
+            _exact_constant(name, value)
+
+    @property
+    def constants(self) -> dict[str, float]:
+        """The constants by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def rank(self, problem: Problem) -> int:
+        """The rank of the heads counted: r."""
+        return problem.r
+
+
+@dataclass(frozen=True, slots=True)
+class T5a(_Form):
     """T5a: H >= C 2^{d - (r+1) log2(2d/r)} for eps < c/(d+1) and r <= d-3.
 
     Parameters
@@ -62,19 +85,6 @@ class T5a:
 
     id: ClassVar[str] = "T5a"
     name: ClassVar[str] = "published form, high accuracy"
-    direction: ClassVar[Direction] = "lower"
-    kind: ClassVar[Kind] = "published"
-    depth: ClassVar[int] = 1
-    scores: ClassVar[str] = "any"
-
-    def __post_init__(self) -> None:
-        _exact_constant("c", self.c)
-        _exact_constant("C", self.C)
-
-    @property
-    def constants(self) -> dict[str, float]:
-        """The constants by name."""
-        return {"c": self.c, "C": self.C}
 
     def why_not(self, problem: Problem) -> str | None:
         """Outside the regime, or where the form stays at or below its constant."""
@@ -89,10 +99,6 @@ class T5a:
         if problem.eps is not None and problem.eps >= self._regime(d):
             return f"needs eps < c/(d+1) = {self.c:g}/{d + 1}"
         return None
-
-    def rank(self, problem: Problem) -> int:
-        """The rank of the heads counted: r."""
-        return problem.r
 
     def error(self, problem: Problem, heads: int) -> Published:
         """c/(d+1) with fewer heads than the form's whole number, 0 from there on.
@@ -120,7 +126,7 @@ class T5a:
 
 
 @dataclass(frozen=True, slots=True)
-class T5b:
+class T5b(_Form):
     """T5b: H >= factor (d/(r + C/eps))^{C/eps} for d >= 5.
 
     As eps falls the form first grows and then, beyond its peak, decays; it is
@@ -149,19 +155,6 @@ class T5b:
 
     id: ClassVar[str] = "T5b"
     name: ClassVar[str] = "published form, high dimension"
-    direction: ClassVar[Direction] = "lower"
-    kind: ClassVar[Kind] = "published"
-    depth: ClassVar[int] = 1
-    scores: ClassVar[str] = "any"
-
-    def __post_init__(self) -> None:
-        _exact_constant("C", self.C)
-        _exact_constant("factor", self.factor)
-
-    @property
-    def constants(self) -> dict[str, float]:
-        """The constants by name."""
-        return {"C": self.C, "factor": self.factor}
 
     def why_not(self, problem: Problem) -> str | None:
         """Below dimension 5, or where the form stays at or below its constant."""
@@ -176,10 +169,6 @@ class T5b:
         elif problem.d <= problem.r + C / problem.eps:
             return f"empty unless d > r + C/eps (C={self.C:g})"
         return None
-
-    def rank(self, problem: Problem) -> int:
-        """The rank of the heads counted: r."""
-        return problem.r
 
     def error(self, problem: Problem, heads: int) -> Published:
         """The largest eps < 1/2 at which the form exceeds ``heads``; 0 if there is none.
