@@ -19,6 +19,8 @@ Verdict = Literal["consistent", "violated", "undecided"]
 #: Standard errors at which a verdict falls: two sides of a normal law hold 2e-9 beyond,
 #: which leaves room for skew below one false alarm in a million.
 SIGMAS = 6.0
+#: Standard errors of the interval that reports show: 95 % of a normal law.
+SHOWN_SIGMAS = 1.96
 #: Heads up to which the exact error of given rank-one heads is summed.
 EXACT_HEADS = 2**13
 

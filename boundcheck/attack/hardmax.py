@@ -9,13 +9,13 @@ of q_h.)
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from boundcheck.attack.best_values import best_matrices, best_scalars
-from boundcheck.attack.objective import FloatArray, Parameters, random_maps
+from boundcheck.attack.objective import FloatArray, Parameters
+from boundcheck.attack.sampled import SampledObjective
 from boundcheck.attack.sign_moments import (
     across,
     correlations,
@@ -24,7 +24,6 @@ from boundcheck.attack.sign_moments import (
 )
 from boundcheck.layer import slices
 from boundcheck.network import Layer, Network
-from boundcheck.sampling import SampleStream
 
 #: Queries of the first objective, numbers they may take with many heads, and how many
 #: times more the finer objective has.
@@ -37,47 +36,19 @@ _LEAST_RATIO = 4
 _NUMBERS = 2**21
 
 
-@dataclass(frozen=True, eq=False)
-class Hardmax:
+class Hardmax(SampledObjective):
     """Hardmax heads of rank r >= 2 with the best scalars, or the best matrices.
-
-    Parameters
-    ----------
-    d, r, heads_wanted : int
-    matrices : bool
-        Whether values are d x d matrices.
-    stream : SampleStream
-        Its queries are used.
-    fine : bool
-        Whether to use more of them.
 
     Examples
     --------
     U1 has no error:
 
+    >>> from boundcheck.sampling import SampleStream
     >>> objective = Hardmax(3, 3, 1, False, SampleStream(0, 3))
     >>> K = np.eye(3)[None]
     >>> abs(objective.error_and_gradient((K, K))[0]) < 1e-12
     True
     """
-
-    d: int
-    r: int
-    heads_wanted: int
-    matrices: bool
-    stream: SampleStream
-    fine: bool = False
-
-    exact = False
-
-    @property
-    def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Q and K (H, d, r)."""
-        return ((self.heads_wanted, self.d, self.r),) * 2
-
-    def start(self, rng: np.random.Generator) -> Parameters:
-        """Standard normal Q and K."""
-        return random_maps(rng, self.shapes[0])
 
     def error_and_gradient(self, parameters: Parameters) -> tuple[float, Parameters]:
         """The error with the best values, and its derivatives by Q and K."""
@@ -95,10 +66,6 @@ class Hardmax:
                 total += term
         return error, (by_Q, by_K)
 
-    def error_estimate(self, parameters: Parameters) -> float:
-        """Unknown: the error is a sample's."""
-        return math.inf
-
     def heads(self, parameters: Parameters) -> Network:
         """The heads with the values that are best on the sample."""
         Q, K = parameters
@@ -107,19 +74,12 @@ class Hardmax:
         layer = Layer(Q=Q, K=K, values=best(directions)[1])
         return Network(layers=(layer,), d=self.d, points=2)
 
-    def finer(self) -> Hardmax | None:
-        """The same with more queries; None if this is it."""
-        return None if self.fine else replace(self, fine=True)
-
-    def simpler(self) -> None:
-        """None."""
-
     @property
     def queries(self) -> int:
         """How many queries the sample has."""
-        unknowns = self.heads_wanted * (self.d if self.matrices else 1)
         fitting = _FIRST_NUMBERS // (self.heads_wanted * self.d)
-        return max(min(_QUERIES, fitting), _LEAST_RATIO * unknowns) * (_FINER if self.fine else 1)
+        count = max(min(_QUERIES, fitting), _LEAST_RATIO * self.unknowns)
+        return count * (_FINER if self.fine else 1)
 
     @cached_property
     def _blocks(self) -> list[FloatArray]:

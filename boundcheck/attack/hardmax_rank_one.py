@@ -27,16 +27,8 @@ from boundcheck.network import Layer, Network
 
 
 @dataclass(frozen=True)
-class ScalarHardmaxRankOne:
-    """Hardmax heads (q_h, k_h) with the best scalars a_h (K1, K2).
-
-    Examples
-    --------
-    >>> objective = ScalarHardmaxRankOne(2, 1)
-    >>> q = np.array([[1.0, 0.0]])
-    >>> round(objective.error_and_gradient((q, q))[0], 12)
-    0.4375
-    """
+class _HardmaxRankOne:
+    """Heads (q_h, k_h) whose error is known in closed form."""
 
     d: int
     heads_wanted: int
@@ -51,6 +43,21 @@ class ScalarHardmaxRankOne:
     def start(self, rng: np.random.Generator) -> Parameters:
         """Uniform directions, every other time with each k_h near q_h."""
         return _random_directions(rng, self.shapes[0])
+
+    def finer(self) -> None:
+        """None."""
+
+
+class ScalarHardmaxRankOne(_HardmaxRankOne):
+    """Hardmax heads (q_h, k_h) with the best scalars a_h (K1, K2).
+
+    Examples
+    --------
+    >>> objective = ScalarHardmaxRankOne(2, 1)
+    >>> q = np.array([[1.0, 0.0]])
+    >>> round(objective.error_and_gradient((q, q))[0], 12)
+    0.4375
+    """
 
     def error_and_gradient(self, parameters: Parameters) -> tuple[float, Parameters]:
         """The error with the best values, and its derivatives by Q and K."""
@@ -68,15 +75,11 @@ class ScalarHardmaxRankOne:
         layer = Layer(Q=Q[:, :, None], K=K[:, :, None], values=best_weights(Q, K))
         return Network(layers=(layer,), d=self.d, points=2)
 
-    def finer(self) -> None:
-        """None."""
-
     def simpler(self) -> None:
         """None."""
 
 
-@dataclass(frozen=True)
-class MatrixHardmaxRankOne:
+class MatrixHardmaxRankOne(_HardmaxRankOne):
     """Hardmax heads (q_h, k_h) with the best matrices V_h.
 
     Examples
@@ -88,20 +91,6 @@ class MatrixHardmaxRankOne:
     >>> objective.error_and_gradient((q, q))[0] < 0.4375
     True
     """
-
-    d: int
-    heads_wanted: int
-
-    exact = True
-
-    @property
-    def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Q and K (H, d)."""
-        return ((self.heads_wanted, self.d),) * 2
-
-    def start(self, rng: np.random.Generator) -> Parameters:
-        """Uniform directions, every other time with each k_h near q_h."""
-        return _random_directions(rng, self.shapes[0])
 
     def error_and_gradient(self, parameters: Parameters) -> tuple[float, Parameters]:
         """The error with the best values, and its derivatives by Q and K."""
@@ -133,9 +122,6 @@ class MatrixHardmaxRankOne:
         Q, K = unit_heads(*parameters)
         layer = Layer(Q=Q[:, :, None], K=K[:, :, None], values=self._solved(Q, K)[2])
         return Network(layers=(layer,), d=self.d, points=2)
-
-    def finer(self) -> None:
-        """None."""
 
     def simpler(self) -> None:
         """None."""

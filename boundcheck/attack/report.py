@@ -7,11 +7,10 @@ from typing import Any
 from boundcheck.attack.outcome import gaps, reference, shape, verdict
 from boundcheck.attack.search import Best, Search
 from boundcheck.bounds_report import error_json
+from boundcheck.evaluation import SHOWN_SIGMAS
 from boundcheck.formatting import error_text, json_int
 from boundcheck.values import Numeric, Statistical
 
-#: Standard errors of the interval shown: 95 % of a normal law.
-SHOWN_SIGMAS = 1.96
 _VALUES = {"scalar": "scalar values", "standard": "matrices as values"}
 
 

@@ -8,16 +8,15 @@ s_h and the target's sign, so every sample has <x,y> >= 0 and the target x.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from boundcheck.attack.best_values import best_matrices, best_scalars
-from boundcheck.attack.objective import FloatArray, Parameters, random_maps
+from boundcheck.attack.objective import FloatArray, Parameters
+from boundcheck.attack.sampled import SampledObjective
 from boundcheck.layer import slices
 from boundcheck.network import Layer, Network
-from boundcheck.sampling import SampleStream
 
 #: Samples of the first objective, numbers they may take with many heads, and how many
 #: times more the finer objective has.
@@ -30,45 +29,18 @@ _LEAST_RATIO = 16
 _NUMBERS = 2**21
 
 
-@dataclass(frozen=True, eq=False)
-class Softmax:
+class Softmax(SampledObjective):
     """Softmax heads of rank r with the best scalars, or the best matrices.
-
-    Parameters
-    ----------
-    d, r, heads_wanted : int
-    matrices : bool
-        Whether values are d x d matrices.
-    stream : SampleStream
-    fine : bool
-        Whether to use more samples.
 
     Examples
     --------
+    >>> from boundcheck.sampling import SampleStream
     >>> objective = Softmax(8, 8, 1, False, SampleStream(0, 8))
     >>> K = math.sqrt(10 / math.sqrt(2)) * np.eye(8)[None]
     >>> error, _ = objective.error_and_gradient((K, K))
     >>> abs(error - 0.0531) < 0.003  # U2 at beta = 10 with the best scalar
     True
     """
-
-    d: int
-    r: int
-    heads_wanted: int
-    matrices: bool
-    stream: SampleStream
-    fine: bool = False
-
-    exact = False
-
-    @property
-    def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Q and K (H, d, r)."""
-        return ((self.heads_wanted, self.d, self.r),) * 2
-
-    def start(self, rng: np.random.Generator) -> Parameters:
-        """Standard normal Q and K."""
-        return random_maps(rng, self.shapes[0])
 
     def error_and_gradient(self, parameters: Parameters) -> tuple[float, Parameters]:
         """The error with the best values, and its derivatives by Q and K."""
@@ -82,10 +54,6 @@ class Softmax:
                 total += term
         return error, (by_Q, by_K)
 
-    def error_estimate(self, parameters: Parameters) -> float:
-        """Unknown: the error is a sample's."""
-        return math.inf
-
     def heads(self, parameters: Parameters) -> Network:
         """The heads with the values that are best on the sample."""
         Q, K = parameters
@@ -93,18 +61,10 @@ class Softmax:
         layer = Layer(Q=Q, K=K, values=values, scores="softmax", inverse_temperature=math.sqrt(2))
         return Network(layers=(layer,), d=self.d, points=2)
 
-    def finer(self) -> Softmax | None:
-        """The same with more samples; None if this is it."""
-        return None if self.fine else replace(self, fine=True)
-
-    def simpler(self) -> None:
-        """None."""
-
     @property
     def samples(self) -> int:
         """How large the sample is."""
-        unknowns = self.heads_wanted * (self.d if self.matrices else 1)
-        count = max(min(_SAMPLES, _FIRST_NUMBERS // self._width), _LEAST_RATIO * unknowns)
+        count = max(min(_SAMPLES, _FIRST_NUMBERS // self._width), _LEAST_RATIO * self.unknowns)
         return count * (_FINER if self.fine else 1)
 
     @property

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from boundcheck.values import Statistical
 
 SAMPLES = 100_000
-#: Standard errors of the interval shown: 95 % of a normal law.
-SHOWN_SIGMAS = 1.96
 
 
 def evaluate(
@@ -107,6 +105,7 @@ def _last(
 def _json(network: Network, found: Evaluation) -> dict[str, Any]:
     from boundcheck.bounds_report import error_json
     from boundcheck.cli.construct import description
+    from boundcheck.evaluation import SHOWN_SIGMAS
 
     low, high = found.measured.interval(SHOWN_SIGMAS)
     shown: dict[str, Any] = {
@@ -146,7 +145,7 @@ def _json(network: Network, found: Evaluation) -> dict[str, Any]:
 
 
 def _text(file: str, network: Network, found: Evaluation) -> str:
-    from boundcheck.evaluation import SIGMAS
+    from boundcheck.evaluation import SHOWN_SIGMAS, SIGMAS
     from boundcheck.formatting import error_text
 
     measured = found.measured
