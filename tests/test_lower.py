@@ -10,33 +10,12 @@ import mpmath  # type: ignore[import-untyped]
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+from lower_questions import CLASSES, EPS, error, least
 
 from boundcheck.bounds import lower_balls, lower_rational
 from boundcheck.bounds.lower import T1, T1s
 from boundcheck.capacity import capacities
 from boundcheck.problem import HEAD_CLASSES, HeadClass, Problem
-from boundcheck.values import Enclosure
-
-CLASSES = st.sampled_from(HEAD_CLASSES)
-#: Errors that few degrees reach, so that the slow paths stay short.
-EPS = st.builds(Fraction, st.integers(20, 490), st.just(1000))
-
-
-def error(
-    d: int, r: int, heads: int, head_class: HeadClass = "standard", skip: bool = False
-) -> Enclosure:
-    bound = T1s() if skip else T1()
-    return bound.error(Problem.of(d, r, head_class=head_class, skip=skip), heads)
-
-
-def least(
-    d: int, r: int, eps: Fraction | str, head_class: HeadClass = "standard", skip: bool = False
-) -> int:
-    bound = T1s() if skip else T1()
-    count = bound.heads(Problem.of(d, r, eps, head_class=head_class, skip=skip))
-    assert count.sharp
-    assert count.heads is not None
-    return count.heads
 
 
 @cache

@@ -6,34 +6,17 @@ from itertools import pairwise
 import mpmath  # type: ignore[import-untyped]
 import pytest
 from flint import arb
+from lower_questions import error, least
 
 from boundcheck.balls import ball, working_precision
 from boundcheck.bounds import lower_balls, lower_rational
 from boundcheck.bounds.falling_ratios import ratios_fall
-from boundcheck.bounds.lower import T1, T1s, explanation
+from boundcheck.bounds.lower import T1, explanation
 from boundcheck.capacity import Capacity, capacities
 from boundcheck.errors import InputError
 from boundcheck.harmonics import harmonic_dimension
 from boundcheck.problem import HEAD_CLASSES, HeadClass, Problem
 from boundcheck.values import Enclosure, HeadCount
-
-
-def error(
-    d: int, r: int, heads: int, head_class: HeadClass = "standard", skip: bool = False
-) -> Enclosure:
-    bound = T1s() if skip else T1()
-    return bound.error(Problem.of(d, r, head_class=head_class, skip=skip), heads)
-
-
-def least(
-    d: int, r: int, eps: Fraction | str, head_class: HeadClass = "standard", skip: bool = False
-) -> int:
-    bound = T1s() if skip else T1()
-    count = bound.heads(Problem.of(d, r, eps, head_class=head_class, skip=skip))
-    assert count.sharp
-    assert count.heads is not None
-    return count.heads
-
 
 # --- why the least H is found by bisection -----------------------------------
 
