@@ -180,6 +180,8 @@ def spectrum_kept(d: int) -> Spectrum:
 
 def _moments(spectrum: Spectrum, nodes: list[float], weights: list[float]) -> list[arb]:
     """c_l = sum of weight P_l(node) for the odd degrees kept, at the working precision."""
+    # A loop of its own beside `legendre_balls`: the weight goes in at once and even degrees
+    # are not kept, without which a search for U3's count takes 18 % longer.
     d = spectrum.d
     c = [arb(0) for _ in spectrum.signs]
     for node, weight in zip(nodes, weights, strict=True):
