@@ -123,7 +123,8 @@ def beside_bound(measured: Statistical, bound: Enclosure) -> Verdict:
 
     Examples
     --------
-    >>> bound = Enclosure(Fraction(3, 10), Fraction(3, 10))
+    >>> from fractions import Fraction
+    >>> bound = Enclosure.exactly(Fraction(3, 10))
     >>> [beside_bound(Statistical(mean, 0.01, 10**6, 0, 1.0), bound) for mean in (0.2, 0.31, 0.5)]
     ['violated', 'undecided', 'consistent']
     """
